@@ -11,6 +11,7 @@ import {
   type PolicyToleration,
   type TolerationPolicySpec,
 } from '../policy/toleration-policy.ts';
+import { groupsBy } from '../runtime/groups-by.ts';
 import type { SchedulingNode } from '../scheduling/coverage.ts';
 import type { Gap } from './gaps.ts';
 import { missingTolerationsOf, tolerationsFor } from './missing-tolerations.ts';
@@ -40,7 +41,7 @@ export type NotClosedBecause =
 /** A gap, and all taints that have to be tolerated to close it. */
 export interface ConsideredGap<DaemonSet extends FixableDaemonSet, Node extends SchedulingNode>
   extends Omit<Gap<DaemonSet, Node>, 'taints' | 'transient'> {
-  /** Those of the gap, and its other transient ones that the keys name. */
+  /** The taints of the gap, and its other transient taints that the keys name. */
   readonly taints: readonly Taint[];
 }
 
@@ -117,13 +118,11 @@ function notClosedBecause(
 /** DaemonSets of one namespace with the same needs share a policy. With several namespaces, it would select every combination of namespace and name. */
 function policiesFor(gaps: readonly ConsideredGap<FixableDaemonSet, SchedulingNode>[]): TolerationPolicyManifest[] {
   return [...Map.groupBy(missingTolerationsOf(gaps), ({ daemonSet }) => daemonSet.namespace)].flatMap(
-    ([namespace, inNamespace]) => {
-      const alike = Map.groupBy(inNamespace, ({ tolerations }) => JSON.stringify(tolerations));
-      return [...alike.values()].flatMap((same) => {
-        const names = same.map(({ daemonSet }) => daemonSet.name);
-        return tolerationPolicies(namespace, names, same[0]?.tolerations ?? []);
-      });
-    },
+    ([namespace, inNamespace]) =>
+      groupsBy(inNamespace, ({ tolerations }) => JSON.stringify(tolerations)).flatMap((alike) => {
+        const names = alike.map(({ daemonSet }) => daemonSet.name);
+        return tolerationPolicies(namespace, names, alike[0].tolerations);
+      }),
   );
 }
 

@@ -1,8 +1,7 @@
 import { formatTaint, type Taint } from '../kubernetes/taint.ts';
 import type { SchedulingNode, SchedulingView } from '../scheduling/coverage.ts';
 import { groupNodes, type NodeGroup } from './node-groups.ts';
-import { NO_STARTUP_RULES, type StartupRules } from './startup-rules.ts';
-import { taintsAlone } from './taints-alone.ts';
+import type { StartupRules } from './startup-rules.ts';
 
 /**
  * A DaemonSet that only taints keep off nodes. There is no gap if a selector or an affinity keeps it off, because it should not run there. There is
@@ -21,13 +20,11 @@ export interface Gap<DaemonSet extends SchedulingView, Node extends SchedulingNo
 
 /**
  * The gaps of each DaemonSet, in order. Nodes that differ only in transient taints besides permanent ones are one gap.
- * @param groups of these DaemonSets, by the same `startup`
- * @param startup of the policies, if they are known
+ * @param groups of these DaemonSets
  */
 export function findGaps<DaemonSet extends SchedulingView, Node extends SchedulingNode>(
   daemonSets: readonly DaemonSet[],
   groups: readonly NodeGroup<Node>[],
-  startup = NO_STARTUP_RULES,
 ): Gap<DaemonSet, Node>[] {
   return daemonSets.flatMap((daemonSet) => {
     const gaps = new Map<
@@ -35,7 +32,7 @@ export function findGaps<DaemonSet extends SchedulingView, Node extends Scheduli
       Pick<Gap<DaemonSet, Node>, 'taints' | 'isTransient'> & { nodes: Node[]; rest: Taint[] }
     >();
     for (const { nodes, coverageOf } of groups) {
-      const alone = taintsAlone(coverageOf(daemonSet), daemonSet, nodes[0], startup);
+      const { alone } = coverageOf(daemonSet);
       if (!alone) continue;
       const isTransient = alone.permanent.length === 0;
       const [taints, rest] = isTransient ? [alone.transient, []] : [alone.permanent, alone.transient];
@@ -64,5 +61,5 @@ export function gapsOf<DaemonSet extends SchedulingView, Node extends Scheduling
   readonly nodes: readonly Node[];
   readonly startup?: StartupRules | undefined;
 }): Gap<DaemonSet, Node>[] {
-  return findGaps(daemonSets, groupNodes(daemonSets, nodes, startup), startup);
+  return findGaps(daemonSets, groupNodes(daemonSets, nodes, startup));
 }

@@ -1,18 +1,18 @@
 import { own } from '../kubernetes/label-selector.ts';
 import { formatTaint } from '../kubernetes/taint.ts';
 import { virtualNodeLabel } from '../kubernetes/virtual-node.ts';
-import { type Coverage, compileCoverage, type SchedulingNode, type SchedulingView } from '../scheduling/coverage.ts';
+import type { SchedulingNode, SchedulingView } from '../scheduling/coverage.ts';
 import { summarizeObstacle } from '../scheduling/obstacle.ts';
 import { NO_STARTUP_RULES, type StartupRules } from './startup-rules.ts';
-import { type TaintsAlone, taintsAlone } from './taints-alone.ts';
+import { compileNodeCoverage, type NodeCoverage } from './taints-alone.ts';
 
 /** Nodes with the same results for each DaemonSet, for the same reasons. A taint that keeps a DaemonSet off is transient on all of them, or on none. */
-export interface NodeGroup<Node extends SchedulingNode, Kept = Coverage> {
+export interface NodeGroup<Node extends SchedulingNode, Kept = NodeCoverage> {
   /** In the given order. */
   readonly nodes: readonly [Node, ...Node[]];
   /**
-   * Of a DaemonSet by which the nodes are grouped. The node's values in an obstacle are those of the first node.
-   * @throws RangeError for another DaemonSet
+   * Returns the coverage of a DaemonSet. The node's values in an obstacle are those of the first node.
+   * @throws RangeError if the nodes were not grouped by that DaemonSet
    */
   readonly coverageOf: (daemonSet: SchedulingView) => Kept;
 }
@@ -28,7 +28,7 @@ export function groupNodes<Node extends SchedulingNode>(
   nodes: readonly Node[],
   startup = NO_STARTUP_RULES,
 ): NodeGroup<Node>[] {
-  const grouping = startGrouping<Node, Coverage>(daemonSets, startup, (coverage) => coverage);
+  const grouping = startGrouping<Node, NodeCoverage>(daemonSets, startup, (coverage) => coverage);
   for (const node of nodes) grouping.add(node);
   return grouping.groups();
 }
@@ -40,10 +40,10 @@ export function groupNodes<Node extends SchedulingNode>(
 export function startGrouping<Node extends SchedulingNode, Kept>(
   daemonSets: readonly SchedulingView[],
   startup: StartupRules,
-  keep: (coverage: Coverage, alone: TaintsAlone | undefined) => Kept,
+  keep: (coverage: NodeCoverage) => Kept,
 ) {
   type Growing = { nodes: [Node, ...Node[]]; coverageOf: (daemonSet: SchedulingView) => Kept };
-  const each = daemonSets.map((daemonSet) => ({ daemonSet, coverageOn: compileCoverage(daemonSet) }));
+  const coveragesOn = daemonSets.map((daemonSet) => compileNodeCoverage(daemonSet, startup));
   const lookup = lookupBy(daemonSets);
   const inputsOf = decidingInputs(daemonSets, startup);
   const numberOf = numbering();
@@ -51,19 +51,16 @@ export function startGrouping<Node extends SchedulingNode, Kept>(
   // Large clusters have few different nodes: each kind of node is compared with the DaemonSets once.
   const byInputs = new Map<string, Growing>();
   const join = (node: Node): Growing => {
-    const coverages = each.map(({ daemonSet, coverageOn }) => {
-      const coverage = coverageOn(node);
-      return { coverage, alone: taintsAlone(coverage, daemonSet, node, startup) };
-    });
+    const coverages = coveragesOn.map((coverageOn) => coverageOn(node));
     // A virtual node never shares a group with other nodes, even if nothing keeps the pods off.
-    const results = coverages.map(({ coverage, alone }) => reasons(coverage, alone));
+    const results = coverages.map(reasons);
     const likeness = [[virtualNodeLabel(node)], ...results].map(numberOf).join();
     const known = groups.get(likeness);
     if (known) {
       known.nodes.push(node);
       return known;
     }
-    const kept = coverages.map(({ coverage, alone }) => keep(coverage, alone));
+    const kept = coverages.map(keep);
     const group: Growing = { nodes: [node], coverageOf: lookup(kept) };
     groups.set(likeness, group);
     return group;
@@ -129,8 +126,9 @@ function decidingInputs(
 export function eachNode<Node extends SchedulingNode>(
   daemonSets: readonly SchedulingView[],
   nodes: readonly Node[],
+  startup = NO_STARTUP_RULES,
 ): NodeGroup<Node>[] {
-  const coveragesOn = daemonSets.map(compileCoverage);
+  const coveragesOn = daemonSets.map((daemonSet) => compileNodeCoverage(daemonSet, startup));
   const lookup = lookupBy(daemonSets);
   return nodes.map((node) => ({
     nodes: [node],
@@ -138,7 +136,7 @@ export function eachNode<Node extends SchedulingNode>(
   }));
 }
 
-function reasons(coverage: Coverage, alone: TaintsAlone | undefined): readonly string[] {
+function reasons({ coverage, alone }: NodeCoverage): readonly string[] {
   if (!coverage.runs) {
     // If other obstacles keep the pods off as well, it makes no difference which of the taints are transient.
     const transient = new Set(alone?.transient);

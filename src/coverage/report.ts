@@ -12,7 +12,7 @@ import { eachNode, groupNodes } from './node-groups.ts';
 import { traitsOf } from './node-traits.ts';
 import { type StartupDeadlock, startupDeadlocks } from './startup-deadlock.ts';
 import { NO_STARTUP_RULES, type StartupRules } from './startup-rules.ts';
-import { type TaintsAlone, taintsAlone } from './taints-alone.ts';
+import type { NodeCoverage } from './taints-alone.ts';
 import type { FixableDaemonSet } from './workload.ts';
 
 /** Where DaemonSets run, and why not elsewhere: the output of `taintkeeper coverage -o json`. */
@@ -120,14 +120,12 @@ export function reportCoverage<DaemonSet extends FixableDaemonSet, Node extends 
 ): CoverageReport {
   const { nodes, placements, grouped, onlyGaps, startup = NO_STARTUP_RULES } = options;
   const groupsOfAll = groupNodes(options.daemonSets, nodes, startup);
-  const gaps = findGaps(options.daemonSets, groupsOfAll, startup).filter(
-    ({ isTransient }) => !(isTransient && onlyGaps),
-  );
+  const gaps = findGaps(options.daemonSets, groupsOfAll).filter(({ isTransient }) => !(isTransient && onlyGaps));
   const withGaps = new Set(gaps.map(({ daemonSet }) => daemonSet));
   const daemonSets = options.daemonSets.filter((daemonSet) => !onlyGaps || withGaps.has(daemonSet));
   const { closed, left } = fixGaps(gaps, ROLE_TAINT_KEYS, options.tolerationPolicies);
   const groupsOfShown = () => (onlyGaps ? groupNodes(daemonSets, nodes, startup) : groupsOfAll);
-  const groups = grouped ? groupsOfShown() : eachNode(daemonSets, nodes);
+  const groups = grouped ? groupsOfShown() : eachNode(daemonSets, nodes, startup);
   return {
     nodeGroups: groups.map(({ nodes }, index) => {
       const { roles, taints, labels, partly } = traitsOf(nodes, daemonSets);
@@ -149,15 +147,11 @@ export function reportCoverage<DaemonSet extends FixableDaemonSet, Node extends 
       namespace: daemonSet.namespace,
       name: daemonSet.name,
       cells: groups.map(({ nodes, coverageOf }, index) => {
-        const coverage = coverageOf(daemonSet);
+        const found = coverageOf(daemonSet);
         return {
           group: groupId(index),
-          ...reportResult(
-            coverage,
-            taintsAlone(coverage, daemonSet, nodes[0], startup),
-            grouped ? summarizeObstacle : formatObstacle,
-          ),
-          ...reportPods(coverage, nodes, placements.get(daemonSet)),
+          ...reportResult(found, grouped ? summarizeObstacle : formatObstacle),
+          ...reportPods(found.coverage, nodes, placements.get(daemonSet)),
         };
       }),
     })),
@@ -190,7 +184,7 @@ function rolloutsOf(left: readonly LeftGap<FixableDaemonSet, SchedulingNode>[]):
   }));
 }
 
-function reportResult(coverage: Coverage, alone: TaintsAlone | undefined, say: (obstacle: Obstacle) => string) {
+function reportResult({ coverage, alone }: NodeCoverage, say: (obstacle: Obstacle) => string) {
   if (coverage.runs) {
     const evictions = (coverage.evictions ?? [])
       .filter(({ taint }) => !isTransientTaintKey(taint.key))

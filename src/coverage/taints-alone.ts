@@ -1,5 +1,5 @@
 import type { Taint } from '../kubernetes/taint.ts';
-import type { Coverage, SchedulingNode } from '../scheduling/coverage.ts';
+import { type Coverage, compileCoverage, type SchedulingNode, type SchedulingView } from '../scheduling/coverage.ts';
 import { isTransientFor, type NamedDaemonSet, type StartupRules } from './startup-rules.ts';
 
 /** The taints that keep a DaemonSet off a node, if nothing else does. See {@link isTransientFor}. */
@@ -7,6 +7,23 @@ export interface TaintsAlone {
   /** Without one, the DaemonSet runs there once the others are removed. */
   readonly permanent: readonly Taint[];
   readonly transient: readonly Taint[];
+}
+
+/** The coverage of a DaemonSet on a node, with its {@link taintsAlone}. */
+export interface NodeCoverage {
+  readonly coverage: Coverage;
+  readonly alone: TaintsAlone | undefined;
+}
+
+export function compileNodeCoverage(
+  daemonSet: SchedulingView,
+  startup: StartupRules,
+): (node: SchedulingNode) => NodeCoverage {
+  const coverageOn = compileCoverage(daemonSet);
+  return (node) => {
+    const coverage = coverageOn(node);
+    return { coverage, alone: taintsAlone(coverage, daemonSet, node, startup) };
+  };
 }
 
 /**

@@ -25,6 +25,14 @@ export interface CheckResult {
   readonly essential?: true;
 }
 
+/** The result of a check, before its name is added. */
+export type UnnamedResult = Omit<CheckResult, 'name'>;
+
+/** Adds the name. The order of the fields is that of `-o json`. */
+export function named(name: string, { area, ...result }: UnnamedResult): CheckResult {
+  return { area, name, ...result };
+}
+
 /** The names of the checks. Several checks may be printed under one name. */
 export type CheckName =
   | 'installation'

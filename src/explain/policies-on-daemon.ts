@@ -9,6 +9,7 @@ import { compileDaemonSetSelection, type SelectableDaemonSet } from '../policy/d
 import { isForDaemonSets, modeOf, type Policy, type RecoveryPolicy, type TolerationPolicy } from '../policy/policy.ts';
 import type { PolicySet } from '../policy/policy-set.ts';
 import { patchesExisting } from '../policy/toleration-policy.ts';
+import { groupsBy } from '../runtime/groups-by.ts';
 import {
   type Coverage,
   compileCoverage,
@@ -202,14 +203,12 @@ function placesFor(
     const passing = alone?.permanent.length === 0;
     return { node, why, passing, waiting: passing ? alone.transient : [], gaps: alone?.permanent ?? [] };
   });
-  const groups = Map.groupBy(each, ({ why, passing }) => `${passing} ${why.join('; ')}`);
+  const groups = groupsBy(each, ({ why, passing }) => `${passing} ${why.join('; ')}`);
   return {
-    places: [...groups.values()].map((alike) => ({
-      nodes: alike.map(({ node: { name } }) => name),
-      runs: alike[0]?.why.length === 0,
-      why: alike[0]?.why ?? [],
-      passing: alike[0]?.passing ?? false,
-    })),
+    places: groups.map((alike) => {
+      const [{ why, passing }] = alike;
+      return { nodes: alike.map(({ node: { name } }) => name), runs: why.length === 0, why, passing };
+    }),
     gaps: each.flatMap(({ gaps }) => gaps),
     waiting: each.flatMap(({ waiting }) => waiting),
   };

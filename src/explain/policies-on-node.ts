@@ -8,6 +8,7 @@ import { formatTaint, identity, type Taint, valuesOf } from '../kubernetes/taint
 import { enforcedPolicies, enforcedWithoutAudit, selectingPolicies } from '../policy/policy-index.ts';
 import { type CompiledTaintPolicy, type EnsuredTaint, isOnTrial } from '../policy/policy-set.ts';
 import type { TaintMode } from '../policy/taint-policy.ts';
+import { groupsBy } from '../runtime/groups-by.ts';
 import { type PolicyField, unmetRequirements } from './sections.ts';
 
 /** Whether a TaintPolicy selects a node. */
@@ -113,7 +114,7 @@ export function policiesOnNode(
   });
   const { missing, keptOff } = nodeDrift(node, policies, isInConflict);
   const valueByTaint = valuesOf(node.taints);
-  const groups = Map.groupBy(missing, ({ taint }) => formatTaint(taint));
+  const groups = groupsBy(missing, ({ taint }) => formatTaint(taint));
   const contradictory = contradictions(selecting, () => [node]);
   return {
     audit,
@@ -126,7 +127,7 @@ export function policiesOnNode(
     })),
     taints: [
       ...carried,
-      ...[...groups.values()].map((group) => {
+      ...groups.map((group) => {
         const found = missingOnNode(group, valueByTaint);
         return { ...found, ...inTheWay(found.taint, node, enforcing, contradictory) };
       }),
@@ -165,9 +166,11 @@ function startupOf(
   return { state: 'startup', by, ...(isUntilReady ? { untilReady: true } : {}) };
 }
 
-function missingOnNode(missing: readonly MissingTaint[], valueByTaint: ReadonlyMap<string, string>): TaintOnNode {
+function missingOnNode(
+  missing: readonly [MissingTaint, ...MissingTaint[]],
+  valueByTaint: ReadonlyMap<string, string>,
+): TaintOnNode {
   const [first] = missing;
-  if (first === undefined) throw new Error('a group without a missing taint');
   const isSet = missing.some(({ blockedBy }) => blockedBy === undefined);
   return {
     taint: first.taint,

@@ -4,7 +4,7 @@ import { findGaps } from '../coverage/gaps.ts';
 import { type NodeGroup as Alike, startGrouping } from '../coverage/node-groups.ts';
 import { partlyText, traitsOf } from '../coverage/node-traits.ts';
 import { type StartupRules, startupRulesOf } from '../coverage/startup-rules.ts';
-import { type TaintsAlone, taintsAlone } from '../coverage/taints-alone.ts';
+import { compileNodeCoverage, type NodeCoverage, type TaintsAlone } from '../coverage/taints-alone.ts';
 import { hasTooManyTolerations, optsOut } from '../judge/daemon-set-view.ts';
 import { missingOnRunning } from '../judge/request/daemon-set.ts';
 import { NEW_ROLE, OLD_ROLE } from '../kubernetes/roles.ts';
@@ -15,7 +15,7 @@ import type { CompiledTolerationPolicy, PolicySet } from '../policy/policy-set.t
 import { daemonSetName } from '../policy/ready-when.ts';
 import { longLoop } from '../runtime/long-loop.ts';
 import { oncePer } from '../runtime/once-per.ts';
-import { type Coverage, compileCoverage } from '../scheduling/coverage.ts';
+import type { Coverage } from '../scheduling/coverage.ts';
 import { summarizeObstacle } from '../scheduling/obstacle.ts';
 import { collectDistinct } from './distinct.ts';
 import type { CoverageAnswer, CoverageMatrix, CoverageRow, NodeGroup } from './state.ts';
@@ -114,9 +114,9 @@ function remedyFor(
   startup: StartupRules,
   policies: PolicySet['tolerationPolicies'],
 ): GapRemedy | undefined {
-  const coverageOn = compileCoverage(daemonSet);
+  const coverageOn = compileNodeCoverage(daemonSet, startup);
   const covered = groups.map(({ nodes }) => ({ nodes, coverageOf: () => coverageOn(nodes[0]) }));
-  return gapRemedy(findGaps([daemonSet], covered, startup), policies, daemonSet.isCritical);
+  return gapRemedy(findGaps([daemonSet], covered), policies, daemonSet.isCritical);
 }
 
 /** Whether a policy of mode Mutate requires tolerations that the DaemonSet lacks. */
@@ -138,11 +138,10 @@ function rowOf(
   const { namespace, name, status } = daemonSet;
   const countOf = (counts: (answer: Answer) => boolean) =>
     groups.reduce((sum, { coverageOf, nodes }) => sum + (counts(coverageOf(daemonSet)) ? nodes.length : 0), 0);
-  const coverageOn = compileCoverage(daemonSet);
+  const coverageOn = compileNodeCoverage(daemonSet, startup);
   const cells = groups.slice(0, shown).map(({ nodes: [node] }) => {
-    const coverage = coverageOn(node);
-    const alone = taintsAlone(coverage, daemonSet, node, startup);
-    return indexOf({ ...answerOf(coverage, alone), reasons: reasonsOf(coverage), ...keysOf(alone) });
+    const found = coverageOn(node);
+    return indexOf({ ...answerOf(found), reasons: reasonsOf(found.coverage), ...keysOf(found.alone) });
   });
   return {
     namespace,
@@ -180,7 +179,7 @@ const TRANSIENT = {
   tainted: { kind: 'tainted', passing: true },
 } as const satisfies Record<string, Answer>;
 
-function answerOf(coverage: Coverage, alone: TaintsAlone | undefined): Answer {
+function answerOf({ coverage, alone }: NodeCoverage): Answer {
   if (coverage.runs) return RUNS;
   if (!alone) return ELSEWHERE;
   return (alone.permanent.length === 0 ? TRANSIENT : PERMANENT)[coverage.staysIfThere ? 'stays' : 'tainted'];

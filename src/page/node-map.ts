@@ -135,7 +135,7 @@ function isPresent({ key, effect, ensure }: CompiledTaintRule, valueByTaint: Rea
 function noteOn(missingTaint: MissingTaint, carriedValue: string | undefined): EvaluatedNote {
   const { taint, blockedBy, policy } = missingTaint;
   return {
-    why: whyNotSet(blockedBy, { onTrial: isOnTrial(missingTaint.policy) }),
+    why: whyNotSet(blockedBy, { onTrial: isOnTrial(policy) }),
     harm: harmOfMissingTaint(blockedBy, policy.mode),
     taint: formatTaint(taint),
     ...(carriedValue === undefined ? {} : { carries: formatTaint({ ...taint, value: carriedValue }) }),

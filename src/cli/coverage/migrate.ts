@@ -5,6 +5,7 @@ import { printable } from '../../kubernetes/text.ts';
 import { migrationCommands } from '../../role-migration/migration-commands.ts';
 import { type MigrationStep, migrationNotes, planMigration } from '../../role-migration/migration-plan.ts';
 import { analyzeRoles, type RoleAnalysis } from '../../role-migration/role-analysis.ts';
+import { groupsBy } from '../../runtime/groups-by.ts';
 import { atCluster } from '../cluster-options.ts';
 import { type OutputFormat, outputOption } from '../options.ts';
 import { formatAs } from '../output/format.ts';
@@ -97,11 +98,10 @@ function dataOf({ roles, steps }: Migration): object {
 const NAMES = 6;
 
 function nodeTable({ nodes }: RoleAnalysis, look: Look): string[] {
-  const alike = Map.groupBy(nodes, ({ labels, taints }) => `${labels} ${taints}`);
-  const rows = [...alike.values()].flatMap((group) => {
-    const [first] = group;
-    const names = group.map(({ name }) => name);
-    return first ? [[String(group.length), first.labels, first.taints, namesIn(names, NAMES, look)]] : [];
+  const rows = groupsBy(nodes, ({ labels, taints }) => `${labels} ${taints}`).map((alike) => {
+    const [{ labels, taints }] = alike;
+    const names = alike.map(({ name }) => name);
+    return [String(alike.length), labels, taints, namesIn(names, NAMES, look)];
   });
   return rows.length > 0 ? [columns([['NODES', 'LABELS', 'TAINTS', 'WHICH'], ...rows], look)] : [];
 }

@@ -9,8 +9,10 @@ import { namespacedPath } from '../client/object-path.ts';
 import { selfCheckReview } from './self-check-review.ts';
 import { type ServiceRef, serverName } from './service-ref.ts';
 
-interface ServiceObject {
-  readonly spec?: { readonly type?: string; readonly externalName?: string; readonly clusterIP?: string };
+interface ServiceSpec {
+  readonly type?: string;
+  readonly externalName?: string;
+  readonly clusterIP?: string;
 }
 
 /** The timeout of a webhook call here, in milliseconds. */
@@ -63,8 +65,17 @@ export async function callOverService(
 }
 
 async function serviceHost(client: ApiClient, { namespace, name }: ServiceRef): Promise<string> {
-  const { spec } = await client.request<ServiceObject>('GET', namespacedPath('/api/v1', namespace, 'services', name));
-  if (spec?.type === 'ExternalName' && spec.externalName) return spec.externalName;
-  if (spec?.clusterIP && spec.clusterIP !== 'None') return spec.clusterIP;
+  const { spec } = await client.request<{ readonly spec?: ServiceSpec }>(
+    'GET',
+    namespacedPath('/api/v1', namespace, 'services', name),
+  );
+  const host = spec && hostOf(spec);
+  if (host !== undefined) return host;
   throw new Error(`Service ${namespace}/${name} has no cluster IP: the API server cannot call a webhook through it`);
+}
+
+/** Returns the host at which the API server calls a Service, if it has one. A cluster IP answers inside the cluster only. */
+export function hostOf({ type, externalName, clusterIP }: ServiceSpec): string | undefined {
+  if (type === 'ExternalName' && externalName) return externalName;
+  return clusterIP && clusterIP !== 'None' ? clusterIP : undefined;
 }

@@ -1,4 +1,5 @@
 import { isOurs } from '../../cluster/installation/own-names.ts';
+import { groupsBy } from '../../runtime/groups-by.ts';
 import { consequence, type Finding, finding } from '../check.ts';
 import { FAULT_MEANINGS } from '../facts/dial.ts';
 import type { Facts } from '../facts/facts.ts';
@@ -28,14 +29,13 @@ export function checkAdmission(facts: Facts): Finding[] {
   if (isUnregistered) return [finding('skipped', 'no webhook is registered, so none is called')];
   if (!admission.ok && !apiServers.ok) return [finding('skipped', admission.why)];
   const trials = serverTrials(facts);
-  const answering = trials.filter(({ admission }) => admission.ok && admission.value.outcome === 'answered');
-  const alike = Map.groupBy(trials, ({ admission }) => JSON.stringify(admission));
+  const others = trials.flatMap(({ servers, admission }) =>
+    admission.ok && admission.value.outcome === 'answered' ? servers : [],
+  );
   return [
-    ...[...alike.values()].map((group) => {
-      const [first] = group as [ServerTrial, ...ServerTrial[]];
-      const others = answering.flatMap(({ servers }) => servers);
-      return judgeTrial({ ...first, servers: group.flatMap(({ servers }) => servers) }, others, facts);
-    }),
+    ...groupsBy(trials, ({ admission }) => JSON.stringify(admission)).map((alike) =>
+      judgeTrial({ ...alike[0], servers: alike.flatMap(({ servers }) => servers) }, others, facts),
+    ),
     ...unreachedServers(facts),
   ];
 }

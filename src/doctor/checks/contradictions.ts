@@ -5,6 +5,7 @@ import { formatTaint, identity, type Taint, valuesOf } from '../../kubernetes/ta
 import { atMost } from '../../kubernetes/text.ts';
 import type { Policy } from '../../policy/policy.ts';
 import { type CompiledTaintPolicy, compilePolicies, isEnforced } from '../../policy/policy-set.ts';
+import { groupsBy } from '../../runtime/groups-by.ts';
 import { type Finding, finding, needs } from '../check.ts';
 import type { DoctorNode } from '../facts/doctor-node.ts';
 import type { Facts } from '../facts/facts.ts';
@@ -71,21 +72,20 @@ function checkProtected(policies: readonly CompiledTaintPolicy[], nodes: readonl
         return carried && holder ? [{ node, policy, taint, carried, holder }] : [];
       }),
   );
-  const groups = Map.groupBy(held, ({ policy, holder, taint }) => `${policy.name} ${holder.name} ${identity(taint)}`);
-  return [...groups.values()].flatMap((group) =>
-    group.slice(0, 1).map(({ policy, taint, carried, holder }) => {
-      const names = atMost(
-        MAX_NAMED,
-        group.map(({ node }) => node.name),
-      ).join(', ');
-      const evidence = `TaintPolicy ${policy.name} requires ${formatTaint(taint)}, and ${holder.name} protects ${formatTaint(carried)}, which these nodes carry: ${names}`;
-      return finding(
-        'problem',
-        evidence,
-        `exclude that taint, or those nodes, from TaintPolicy ${holder.name}: kubectl edit taintpolicy ${holder.name}`,
-      );
-    }),
-  );
+  const groups = groupsBy(held, ({ policy, holder, taint }) => `${policy.name} ${holder.name} ${identity(taint)}`);
+  return groups.map((group) => {
+    const [{ policy, taint, carried, holder }] = group;
+    const names = atMost(
+      MAX_NAMED,
+      group.map(({ node }) => node.name),
+    ).join(', ');
+    const evidence = `TaintPolicy ${policy.name} requires ${formatTaint(taint)}, and ${holder.name} protects ${formatTaint(carried)}, which these nodes carry: ${names}`;
+    return finding(
+      'problem',
+      evidence,
+      `exclude that taint, or those nodes, from TaintPolicy ${holder.name}: kubectl edit taintpolicy ${holder.name}`,
+    );
+  });
 }
 
 function holds(policy: CompiledTaintPolicy, { labels }: DoctorNode, taint: Taint): boolean {

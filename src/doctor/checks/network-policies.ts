@@ -1,8 +1,8 @@
+import { groupsBy } from '../../runtime/groups-by.ts';
 import { type Finding, finding, needs } from '../check.ts';
 import type { Facts } from '../facts/facts.ts';
 import { WEBHOOK_PORT_NAME } from '../facts/listed-replicas.ts';
 import { type Ingress, ingressTo, type NetworkPolicyObject } from '../facts/network-policy.ts';
-
 import type { ReplicaFacts } from '../facts/replica-facts.ts';
 
 interface PodIngress extends Ingress {
@@ -24,8 +24,8 @@ function ingressToPods(replicas: readonly ReplicaFacts[], all: readonly NetworkP
   );
   if (pods.length === 0) return [finding('skipped', 'no pod to check')];
   // Groups the pods with the same result. The text has no names, so that it is equal for them.
-  const groups = [...Map.groupBy(pods, (pod) => judge([pod], true).evidence).values()];
-  return groups.map((group) => judge(group as [PodIngress, ...PodIngress[]], groups.length === 1));
+  const groups = groupsBy(pods, (pod) => judge([pod], true).evidence);
+  return groups.map((group) => judge(group, groups.length === 1));
 }
 
 /** @param isEach whether all pods are in this group, so that none is named */

@@ -1,7 +1,7 @@
 import { exactSelector, hasFields } from '../../kubernetes/desired-fields.ts';
 import { NODE_METADATA_POLICY, nodeMetadataManifests } from '../../native/node-metadata.ts';
 import { type Finding, finding, needs } from '../check.ts';
-import type { MetadataProtection } from '../facts/cluster-facts.ts';
+import type { MetadataProtection, StoredSpec } from '../facts/cluster-facts.ts';
 import type { Facts } from '../facts/facts.ts';
 import type { Installation } from '../facts/installation.ts';
 import { reinstall } from '../reinstall.ts';
@@ -38,7 +38,7 @@ function protection(stored: MetadataProtection, installation: Installation): Fin
   return finding('problem', evidence, reinstall(installation));
 }
 
-function difference(kind: string, stored: MetadataProtection[keyof MetadataProtection], desired: object): string[] {
+function difference(kind: string, stored: StoredSpec | undefined, desired: object): string[] {
   if (stored === undefined) return [`${kind} ${NODE_METADATA_POLICY} not found`];
   return hasFields(stored.spec, desired) ? [] : [`${kind} ${NODE_METADATA_POLICY} was changed`];
 }

@@ -18,13 +18,18 @@ import { mapped, type Reading, read, readObject } from './reading.ts';
 import { listConfigurations, type RegisteredConfiguration } from './registered-webhooks.ts';
 import { type RightsReview, reviewRights } from './rights-review.ts';
 import { withoutStatus } from './trial.ts';
-import { type TrialFacts, trialFor, tryAdmission } from './trial-facts.ts';
+import { gatherTrial, type TrialFacts } from './trial-facts.ts';
 import { type LeaseWatch, watchLease } from './watch-lease.ts';
+
+/** An object with its spec as it is stored. */
+export interface StoredSpec {
+  readonly spec?: unknown;
+}
 
 /** A ValidatingAdmissionPolicy and its binding. Undefined for one that is missing. */
 export interface MetadataProtection {
-  readonly policy: { readonly spec?: unknown } | undefined;
-  readonly binding: { readonly spec?: unknown } | undefined;
+  readonly policy: StoredSpec | undefined;
+  readonly binding: StoredSpec | undefined;
 }
 
 /** Policies, the objects that they select, and what enforces them. */
@@ -63,7 +68,7 @@ export async function gatherCluster(client: UserClient, installation: Installati
   );
   const tried = Promise.all([policies, listed]).then(async ([policies, listedNodes]) => {
     const nodes = mapped(listedNodes, ({ spec }) => spec);
-    return tryAdmission(client, await trialFor(client, installation.namespace, { policies, nodes }));
+    return gatherTrial(client, installation.namespace, { policies, nodes });
   });
   const metadataProtection = read(() => readMetadataProtection(client));
   const [builtin, daemonSets, nodePools, configurations, rights, lease, apiServerPods, version, metrics] =
@@ -99,7 +104,7 @@ export async function gatherCluster(client: UserClient, installation: Installati
 /** @throws ApiError, Error */
 async function readMetadataProtection(client: ApiClient): Promise<MetadataProtection> {
   const stored = (resource: string) =>
-    readObject<{ readonly spec?: unknown }>(client, `${ADMISSION_REGISTRATION}/${resource}/${NODE_METADATA_POLICY}`);
+    readObject<StoredSpec>(client, `${ADMISSION_REGISTRATION}/${resource}/${NODE_METADATA_POLICY}`);
   const [policy, binding] = await Promise.all([
     stored('validatingadmissionpolicies'),
     stored('validatingadmissionpolicybindings'),

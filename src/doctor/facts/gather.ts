@@ -1,4 +1,5 @@
 import type { ApiClient, UserClient } from '../../cluster/client/api-client.ts';
+import { hostOf } from '../../cluster/installation/service-endpoint.ts';
 import { serverName } from '../../cluster/installation/service-ref.ts';
 import { gatherCluster } from './cluster-facts.ts';
 import { clockAhead, type Dialled, dial } from './dial.ts';
@@ -7,7 +8,7 @@ import { findInstallation, type InstallationChoice, type Search } from './instal
 import { calledPort, listedReplicas } from './listed-replicas.ts';
 import { recogniserFor } from './recognition.ts';
 import { ANSWER_TIMEOUT_MS, probeReplica, type ReplicaFacts, type Sockets } from './replica-facts.ts';
-import { gatherService, isExternal, type ServiceFacts } from './service-facts.ts';
+import { gatherService, type ServiceFacts } from './service-facts.ts';
 
 /** Problems show on a few replicas already. */
 const MAX_REPLICAS = 20;
@@ -60,7 +61,8 @@ export async function gatherFacts(
     const listed = listedReplicas(service).slice(0, MAX_REPLICAS);
     const recognise = recogniserFor(service);
     const callers = { client, sockets, namespace, serverName: name, recognise };
-    const host = addressOf(service);
+    const spec = service.service.ok ? service.service.value?.spec : undefined;
+    const host = spec && hostOf(spec);
     const line = host === undefined ? undefined : { host, port: calledPort(service) };
     const dials = line ? Array.from({ length: SERVICE_DIALS }, () => dial(line, name, SERVICE_LIMITS)) : [];
     const [replicas, overService] = await Promise.all([
@@ -73,13 +75,6 @@ export async function gatherFacts(
       overService: overService.map((one) => recognise(one, `${host}:${calledPort(service)}`)),
     };
   }
-}
-
-/** A cluster IP answers inside the cluster only. */
-function addressOf({ service }: ServiceFacts): string | undefined {
-  const found = service.ok ? service.value : undefined;
-  const address = isExternal(found) ? found?.spec?.externalName : found?.spec?.clusterIP;
-  return address === undefined || address === '' || address === 'None' ? undefined : address;
 }
 
 async function apiServerClock(client: ApiClient): Promise<number | undefined> {

@@ -1,5 +1,6 @@
 import { type EndpointSlice, isReadyEndpoint, podOf } from '../../cluster/installation/endpoint-slices.ts';
 import { isDnsSubdomain } from '../../kubernetes/names.ts';
+import { groupsBy } from '../../runtime/groups-by.ts';
 import { hostPort } from './dial.ts';
 import type { PodView } from './pod-view.ts';
 import { isExternal, type ServiceFacts, type ServiceObject } from './service-facts.ts';
@@ -72,27 +73,24 @@ function ofSlices(slices: readonly EndpointSlice[], name: string, pods: readonly
       endpoint.addresses.slice(0, 1).map((address) => ({ endpoint, address, port })),
     );
   });
-  const groups = Map.groupBy(
+  const groups = groupsBy(
     listedEndpoints,
     ({ endpoint: { targetRef }, address }) => targetRef?.uid ?? targetRef?.name ?? address,
   );
-  return [...groups.values()].flatMap((group) => {
+  return groups.map((group) => {
     const [first] = group;
-    if (first === undefined) return [];
     const named = podOf(first.endpoint);
     const pod = pods.find((one) => (named === undefined ? one.ip === first.address : one.name === named));
     const podName = pod?.name ?? (named !== undefined && isDnsSubdomain(named) ? named : undefined);
     const addresses = [...new Set(group.map(({ address }) => address))];
     const isReady = group.some(({ endpoint }) => isReadyEndpoint(endpoint));
-    return [
-      {
-        name: podName ?? hostPort(first.address, first.port),
-        podName,
-        addresses: addresses.toSorted((a, b) => Number(b === pod?.ip) - Number(a === pod?.ip)),
-        port: pod?.ports.get(WEBHOOK_PORT_NAME) ?? first.port,
-        endpoint: { port: first.port, isReady },
-        pod,
-      },
-    ];
+    return {
+      name: podName ?? hostPort(first.address, first.port),
+      podName,
+      addresses: addresses.toSorted((a, b) => Number(b === pod?.ip) - Number(a === pod?.ip)),
+      port: pod?.ports.get(WEBHOOK_PORT_NAME) ?? first.port,
+      endpoint: { port: first.port, isReady },
+      pod,
+    };
   });
 }

@@ -6,18 +6,6 @@ import { allRead, type Reading, read, readingOf } from './reading.ts';
 import { type Admission, sendTrial } from './send-trial.ts';
 import { findTrial, type NodeLike, type Trial } from './trial.ts';
 
-/** Finds a {@link Trial} in the objects of the cluster. */
-export async function trialFor(
-  client: ApiClient,
-  namespace: string,
-  cluster: { readonly policies: Reading<readonly PolicyObject[]>; readonly nodes: Reading<readonly NodeLike[]> },
-): Promise<Reading<Trial | undefined>> {
-  const material = allRead({ ...cluster, requester: await read(() => whoAmI(client)) });
-  if (!material.ok) return material;
-  const { policies, nodes, requester } = material.value;
-  return readingOf(findTrial({ policies: policiesInForce(policies), nodes, requester, namespace }));
-}
-
 export interface TrialFacts {
   /** What became of a dry-run request that the webhook should answer. */
   readonly admission: Reading<Admission>;
@@ -25,7 +13,14 @@ export interface TrialFacts {
   readonly apiServers: Reading<readonly ApiServer[]>;
 }
 
-export async function tryAdmission(client: UserClient, trial: Reading<Trial | undefined>): Promise<TrialFacts> {
+interface TrialMaterial {
+  readonly policies: Reading<readonly PolicyObject[]>;
+  readonly nodes: Reading<readonly NodeLike[]>;
+}
+
+/** Finds a {@link Trial} in the objects of the cluster, and sends it. */
+export async function gatherTrial(client: UserClient, namespace: string, cluster: TrialMaterial): Promise<TrialFacts> {
+  const trial = await trialFor(client, namespace, cluster);
   if (!trial.ok) return { admission: trial, apiServers: trial };
   if (!trial.value) return { admission: readingOf({ outcome: 'nothing to try' }), apiServers: readingOf([]) };
   const [admission, apiServers] = await Promise.all([
@@ -33,4 +28,15 @@ export async function tryAdmission(client: UserClient, trial: Reading<Trial | un
     askApiServers(client, trial.value),
   ]);
   return { admission, apiServers };
+}
+
+async function trialFor(
+  client: ApiClient,
+  namespace: string,
+  cluster: TrialMaterial,
+): Promise<Reading<Trial | undefined>> {
+  const material = allRead({ ...cluster, requester: await read(() => whoAmI(client)) });
+  if (!material.ok) return material;
+  const { policies, nodes, requester } = material.value;
+  return readingOf(findTrial({ policies: policiesInForce(policies), nodes, requester, namespace }));
 }

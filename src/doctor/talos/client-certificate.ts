@@ -2,8 +2,9 @@ import type { X509Certificate } from 'node:crypto';
 import { inspectPair } from '../../certs/inspect.ts';
 import type { TalosContext } from '../../talos/talosconfig.ts';
 import { isMixed } from './context-ca.ts';
+import type { ClientIdentity } from './dial-apid.ts';
 
-/** What the client certificate of a context is by this machine's clock. The first that holds, in this order. */
+/** The state of the client certificate by this machine's clock: the first that applies, in this order. */
 export type ClientJudgement =
   | { readonly is: 'not needed'; readonly otherAuth: string }
   | { readonly is: 'absent' }
@@ -22,6 +23,12 @@ export function judgeClient({ ca, crt, key, otherAuth }: TalosContext, now: Date
   if (now < certificate.validFromDate) return { is: 'not valid yet', certificate };
   if (now >= certificate.validToDate) return { is: 'expired', certificate };
   return { is: isMixed({ ca, crt }) ? 'mixed' : 'valid', certificate };
+}
+
+/** What to present in TLS. Empty if the pair cannot be read. */
+export function identityOf({ crt, key }: TalosContext): ClientIdentity {
+  if (crt === undefined || key === undefined) return {};
+  return inspectPair({ cert: crt, key }).ok ? { cert: crt, key } : {};
 }
 
 /** Whether nothing is wrong with the client certificate, or none is needed. */

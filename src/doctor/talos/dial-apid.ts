@@ -11,6 +11,10 @@ export interface ApidAddress {
   readonly port: number;
 }
 
+export function isAt({ host, port }: ApidAddress): (other: ApidAddress) => boolean {
+  return (other) => other.host === host && other.port === port;
+}
+
 /** An address at which Talos' API was dialled. */
 export interface DialledApi extends ApidAddress {
   readonly answer: ApidAnswer;

@@ -5,7 +5,7 @@ import { parseTalosDocuments } from '../../talos/tree.ts';
 import type { CheckResult } from '../check.ts';
 import type { askTalos, TalosAnswers } from './ask-apid.ts';
 import type { Called } from './called.ts';
-import { judgeClient } from './client-certificate.ts';
+import { identityOf, judgeClient } from './client-certificate.ts';
 import { type DialledApi, dialApid } from './dial-apid.ts';
 import { judgeApi } from './judged-api.ts';
 import { callableApis, endpointsToCall, nodesToCall } from './nodes-to-call.ts';
@@ -22,9 +22,7 @@ export async function examine(
   desired: DesiredConfiguration | undefined,
   timeoutMs: number,
 ): Promise<CheckResult[]> {
-  const { ca, crt: cert, key } = context;
-  const isReadable = 'certificate' in judgeClient(context, new Date());
-  const identity = isReadable && cert !== undefined && key !== undefined ? { cert, key } : {};
+  const identity = identityOf(context);
   const addresses = [...new Set([...context.endpoints, ...named])].map(parseEndpoint);
   const dialled = await Promise.all(
     addresses.map(async (address): Promise<DialledApi> => {
@@ -37,7 +35,7 @@ export async function examine(
   const callable = callableApis(context, client, judged);
   const called = nodesToCall(context, named, callable);
   const endpoints = endpointsToCall(context, callable);
-  const calling = { ca, identity, timeoutMs, readsConfiguration: desired !== undefined };
+  const calling = { ca: context.ca, identity, timeoutMs, readsConfiguration: desired !== undefined };
   const answers =
     called.length === 0 && endpoints.length === 0 ? NO_ANSWERS : await answersOf(called, endpoints, calling);
   return [...checkTalosApi(context, client, judged, answers, now), ...checkTalosNodes(answers.nodes, desired)];

@@ -1,13 +1,11 @@
 import { APID_PORT, parseEndpoint, type TalosContext } from '../../talos/talosconfig.ts';
 import type { CalledNode } from './ask-apid.ts';
 import { type ClientJudgement, isUsable } from './client-certificate.ts';
-import type { ApidAddress } from './dial-apid.ts';
+import { type ApidAddress, isAt } from './dial-apid.ts';
 import type { JudgedApi } from './judged-api.ts';
 
 /** An address that was dialled, and whether it can be called. */
-export interface CallableApi {
-  readonly host: string;
-  readonly port: number;
+export interface CallableApi extends ApidAddress {
   /** Whether a TLS server answered. */
   readonly isReached: boolean;
   /** Whether calls can succeed: it is Talos, and accepts the client certificate or needs none. */
@@ -52,14 +50,14 @@ export function nodesToCall(
   if (names.length === 0) return callable.filter(({ isCallable }) => isCallable).map(direct);
   const [endpoint, ...otherwise] =
     context.endpoints.length > 0 ? endpointsToCall(context, callable) : callable.filter(passesOn);
-  return names.map(parseEndpoint).flatMap(({ host, port }) => {
-    const api = callable.find((each) => each.host === host && each.port === port);
+  return names.map(parseEndpoint).flatMap((address) => {
+    const api = callable.find(isAt(address));
     if (api?.isCallable) return [direct(api)];
     // A machine that answers wrongly is not called through another one. Endpoints pass calls on to apid's own port only.
-    if (endpoint === undefined || api?.isReached || port !== APID_PORT) return [];
+    if (endpoint === undefined || api?.isReached || address.port !== APID_PORT) return [];
     return [
       {
-        name: host,
+        name: address.host,
         at: endpoint,
         otherwise,
         isForwarded: true,
@@ -71,8 +69,8 @@ export function nodesToCall(
 
 /** Selects the endpoints that can be called: talosctl sends every call through one of them. */
 export function endpointsToCall({ endpoints }: TalosContext, callable: readonly CallableApi[]): ApidAddress[] {
-  return endpoints.map(parseEndpoint).filter(({ host, port }) => {
-    const api = callable.find((each) => each.host === host && each.port === port);
+  return endpoints.map(parseEndpoint).filter((address) => {
+    const api = callable.find(isAt(address));
     return api !== undefined && passesOn(api);
   });
 }

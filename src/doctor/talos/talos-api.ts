@@ -2,12 +2,12 @@ import type { X509Certificate } from 'node:crypto';
 import { namesText } from '../../certs/certificate-names.ts';
 import { issuerOf } from '../../certs/distinguished-name.ts';
 import type { TalosContext } from '../../talos/talosconfig.ts';
-import type { CheckResult } from '../check.ts';
+import { type CheckResult, named, type UnnamedResult } from '../check.ts';
 import { type ConnectionFault, type FaultKind, hostPort } from '../facts/dial.ts';
 import type { TalosAnswers } from './ask-apid.ts';
 import { type ClientJudgement, isUsable } from './client-certificate.ts';
 import { describeCa, isMixed } from './context-ca.ts';
-import type { ApidAddress, DialledApi } from './dial-apid.ts';
+import { type DialledApi, isAt } from './dial-apid.ts';
 import type { ApiJudgement, JudgedApi } from './judged-api.ts';
 import { checkClientByClock, type OwnClock, ownClock } from './own-clock.ts';
 import { chooseOrRenew, firstConfiguration, SET_CLOCK, SET_ENDPOINTS } from './remedies.ts';
@@ -33,7 +33,10 @@ export function checkTalosApi(
       (api) =>
         passedOn(api, answers) ??
         passingNothing(api, answers) ??
-        checkApi(api, context, { ...given, saysMaintenance: saysMaintenance(api, answers) }),
+        named(
+          hostPort(api.host, api.port),
+          checkApi(api, context, { ...given, saysMaintenance: saysMaintenance(api, answers) }),
+        ),
     ),
     ...versionNotAsked(context),
   ];
@@ -51,10 +54,6 @@ function saysMaintenance(api: DialledApi, { nodes }: TalosAnswers): boolean {
     ({ at, isForwarded, mayBeInMaintenance, version }) =>
       isAt(api)(at) && !isForwarded && mayBeInMaintenance && version.ok,
   );
-}
-
-function isAt({ host, port }: ApidAddress): (other: ApidAddress) => boolean {
-  return (other) => other.host === host && other.port === port;
 }
 
 /** The result for an endpoint that is a worker. The node itself may be healthy, but talosctl cannot reach another node through it. */
@@ -110,48 +109,45 @@ interface Circumstances {
   readonly saysMaintenance: boolean;
 }
 
-function checkApi({ host, port, judgement }: JudgedApi, context: TalosContext, given: Circumstances): CheckResult {
-  const check = hostPort(host, port);
+function checkApi({ host, port, judgement }: JudgedApi, context: TalosContext, given: Circumstances): UnnamedResult {
   switch (judgement.is) {
     case 'unreached':
-      return checkUnreached(check, port, judgement.fault);
+      return checkUnreached(port, judgement.fault);
     case 'refusing':
-      return refusedClient(check, judgement.said, context, given);
+      return refusedClient(judgement.said, context, given);
     case 'not comparable':
-      return withoutCa(check, context);
+      return withoutCa(context);
     case 'of another CA':
-      return checkUnknownIssuer(check, host, judgement, context, given);
+      return checkUnknownIssuer(host, judgement, context, given);
     case 'not valid now':
-      return checkValidity(check, host, judgement, given);
+      return checkValidity(host, judgement, given);
     case 'of another name':
-      return checkName(check, host, judgement.leaf);
+      return checkName(host, judgement.leaf);
     case 'trusted': {
       const until = judgement.leaf.validToDate.toISOString();
       const evidence = `Talos' API answers; its certificate is of this CA, until ${until}`;
-      return { area: 'network', name: check, state: 'ok', evidence };
+      return { area: 'network', state: 'ok', evidence };
     }
   }
 }
 
-function checkUnreached(check: string, port: number, { kind, message }: ConnectionFault): CheckResult {
+function checkUnreached(port: number, { kind, message }: ConnectionFault): UnnamedResult {
   const evidence = `port ${port} ${NETWORK[kind]} (${message})`;
-  if (kind !== 'refused' && kind !== 'silent') return { area: 'network', name: check, state: 'problem', evidence };
+  if (kind !== 'refused' && kind !== 'silent') return { area: 'network', state: 'problem', evidence };
   const remedy = `see the console of the machine, and check that no firewall on the way closes port ${port}`;
-  return { area: 'network', name: check, state: 'problem', evidence, remedy };
+  return { area: 'network', state: 'problem', evidence, remedy };
 }
 
 /** The result for a context that has no CA, as those with other authentication than certificates. */
-function withoutCa(check: string, { name, otherAuth }: TalosContext): CheckResult {
+function withoutCa({ name, otherAuth }: TalosContext): UnnamedResult {
   return otherAuth
     ? {
         area: 'network',
-        name: check,
         state: 'ok',
         evidence: `it answers; context ${name} has no CA to compare its certificate with`,
       }
     : {
         area: 'certificate',
-        name: check,
         state: 'skipped',
         evidence: 'there is no CA to compare its certificate with: see talosconfig',
       };
@@ -159,16 +155,14 @@ function withoutCa(check: string, { name, otherAuth }: TalosContext): CheckResul
 
 /** The result for a server whose certificate is not of the CA of the context. */
 function checkUnknownIssuer(
-  check: string,
   host: string,
   { leaf, acceptsUs }: Extract<ApiJudgement, { readonly is: 'of another CA' }>,
   context: TalosContext,
   { saysMaintenance }: Circumstances,
-): CheckResult {
+): UnnamedResult {
   if (saysMaintenance) {
     return {
       area: 'configuration',
-      name: check,
       state: 'problem',
       evidence:
         'it asks for no client certificate, its own is of another CA, and its API answers as Talos in maintenance mode does, without a configuration',
@@ -179,7 +173,6 @@ function checkUnknownIssuer(
   if (!acceptsUs) {
     return {
       area: 'certificate',
-      name: check,
       state: 'problem',
       evidence: `${other}: the talosconfig is of another cluster, or older than the machine`,
       remedy: chooseOrRenew(context),
@@ -188,7 +181,6 @@ function checkUnknownIssuer(
   if (isMixed(context)) {
     return {
       area: 'certificate',
-      name: check,
       state: 'skipped',
       evidence:
         'it does not refuse the client certificate, and its own is not of the CA of the context either: see client certificate',
@@ -196,7 +188,6 @@ function checkUnknownIssuer(
   }
   return {
     area: 'certificate',
-    name: check,
     state: 'problem',
     evidence: `${other}, and yet it does not refuse the client certificate: its CA is being replaced, or it is another service, or it is Talos without a configuration and did not answer as such`,
     remedy: 'see the console of the machine',
@@ -205,11 +196,10 @@ function checkUnknownIssuer(
 
 /** The problem of a certificate that is not valid now, which says that a clock is wrong. */
 function checkValidity(
-  check: string,
   host: string,
   { leaf, reason }: Extract<ApiJudgement, { readonly is: 'not valid now' }>,
   { now, clock }: Circumstances,
-): CheckResult {
+): UnnamedResult {
   const isEarly = now < leaf.validFromDate;
   const [ours, theirs] = isEarly
     ? (['behind', 'ahead'] as const)
@@ -220,17 +210,15 @@ function checkValidity(
     : `the node's clock is ${theirs}, or this machine's is ${ours}`;
   return {
     area: 'certificate',
-    name: check,
     state: 'problem',
     evidence: `clocks: its certificate is ${reason}: ${whose}`,
     remedy: isOurs ? SET_CLOCK : `talosctl time --nodes ${host}, from where it works`,
   };
 }
 
-function checkName(check: string, host: string, leaf: X509Certificate): CheckResult {
+function checkName(host: string, leaf: X509Certificate): UnnamedResult {
   return {
     area: 'configuration',
-    name: check,
     state: 'problem',
     evidence: `its certificate is not for ${host}, but for ${namesText(leaf)}`,
     remedy: `use one of these as endpoint, or add ${host} to machine.certSANs of the control planes`,

@@ -4,7 +4,7 @@ import { FIRST_VERSION, LAST_VERSION } from '../../talos/fields.ts';
 import { lint } from '../../talos/lint/lint.ts';
 import type { MachineConfiguration } from '../../talos/machine-configuration.ts';
 import { type RoleChange, roleChange } from '../../talos/role-change.ts';
-import type { CheckResult } from '../check.ts';
+import { type CheckResult, named, type UnnamedResult } from '../check.ts';
 import { hostPort } from '../facts/dial.ts';
 import type { NodeAnswer } from './ask-apid.ts';
 import type { CallFault } from './called.ts';
@@ -28,7 +28,7 @@ export function checkTalosNodes(
   if (desired === undefined) return results;
   const source = desired.configuration.source;
   if (answers.length === 0)
-    return [...results, unseen(source, 'no node can be asked for its version and configuration')];
+    return [...results, named(source, unseen('no node can be asked for its version and configuration'))];
   const versions = Map.groupBy(answers, (answer) => minorOf(answer));
   return [
     ...results,
@@ -36,26 +36,26 @@ export function checkTalosNodes(
       const refusals = minor === undefined ? [] : checkFile(desired, minor, alike);
       return [
         ...refusals,
-        ...alike.map(
-          (answer): CheckResult =>
+        ...alike.map((answer) =>
+          named(
+            `${source} on ${answer.name}`,
             refusals.some(({ state }) => state === 'problem')
               ? {
                   area: 'configuration',
-                  name: `${source} on ${answer.name}`,
                   state: 'skipped',
                   evidence: `it is refused: see ${source}`,
                 }
               : checkChange(desired, minor, answer),
+          ),
         ),
       ];
     }),
   ];
 }
 
-function unseen(name: string, evidence: string, remedy?: string): CheckResult {
+function unseen(evidence: string, remedy?: string): UnnamedResult {
   return {
     area: 'configuration',
-    name,
     state: 'skipped',
     evidence,
     ...(remedy === undefined ? {} : { remedy }),
@@ -92,15 +92,17 @@ function checkVersion({ name, at, isForwarded, mayBeInMaintenance, version }: No
   }
   switch (fault) {
     case 'denied':
-      return unseen(
+      return named(
         'version',
-        `${name}: this role may not ask for the version (${message})`,
-        'as an administrator: talosctl config new --roles os:reader NEW-FILE',
+        unseen(
+          `${name}: this role may not ask for the version (${message})`,
+          'as an administrator: talosctl config new --roles os:reader NEW-FILE',
+        ),
       );
     case 'not forwarded':
-      return unseen(
+      return named(
         'version',
-        `${name}: ${at.host} passes no calls on (${message}): see ${hostPort(at.host, at.port)}`,
+        unseen(`${name}: ${at.host} passes no calls on (${message}): see ${hostPort(at.host, at.port)}`),
       );
     case 'interrupted':
       return {
@@ -218,73 +220,58 @@ function checkChange(
   { configuration: desired, file }: DesiredConfiguration,
   minor: number | undefined,
   answer: NodeAnswer,
-): CheckResult {
+): UnnamedResult {
   const { name, version, configuration: live, mayBeInMaintenance } = answer;
-  const check = `${desired.source} on ${name}`;
   const apply = `talosctl apply-config --nodes ${shellWord(name)} --file ${shellWord(file)}`;
-  if (!version.ok) return unseen(check, `the version of ${name} is not known`);
+  if (!version.ok) return unseen(`the version of ${name} is not known`);
   if (mayBeInMaintenance)
     return {
       area: 'configuration',
-      name: check,
       state: 'ok',
       evidence: 'there is no configuration yet',
       remedy: firstConfiguration(name, file),
     };
   if (minor === undefined)
-    return unseen(
-      check,
-      `taintkeeper does not know Talos ${version.value}: it knows 1.${FIRST_VERSION} to 1.${LAST_VERSION}`,
-    );
+    return unseen(`taintkeeper does not know Talos ${version.value}: it knows 1.${FIRST_VERSION} to 1.${LAST_VERSION}`);
   if (live === undefined || !live.ok) {
     const { fault, message } = live ?? { fault: 'absent', message: 'not asked' };
     const remedy = fault === 'denied' ? `as os:admin: ${apply} --dry-run` : undefined;
-    return unseen(check, `what applying it needs is not known: ${WHY[fault]} (${message})`, remedy);
+    return unseen(`what applying it needs is not known: ${WHY[fault]} (${message})`, remedy);
   }
   if (desired.isPatch)
     return unseen(
-      check,
       'it is a patch, not a whole configuration: only talosctl knows the result',
       `talosctl patch machineconfig --nodes ${shellWord(name)} --patch @${shellWord(file)} --dry-run`,
     );
   const change = roleChange(live.value, desired, minor);
-  if (change) return refusedRole(check, name, change);
-  return modeOf(check, apply, name, minor, changeOf(live.value.documents, desired.documents, minor));
+  if (change) return refusedRole(name, change);
+  return modeOf(apply, name, minor, changeOf(live.value.documents, desired.documents, minor));
 }
 
-function refusedRole(check: string, node: string, { from, to, refusal }: RoleChange): CheckResult {
+function refusedRole(node: string, { from, to, refusal }: RoleChange): UnnamedResult {
   const why =
     refusal === undefined
       ? 'Talos does not convert a machine: the state of its earlier role stays on the disk, and the machine may no longer be reachable'
       : `Talos refuses it: ${refusal}`;
   return {
     area: 'configuration',
-    name: check,
     state: 'problem',
     evidence: `machine.type changes from ${from} to ${to}. ${why}`,
     remedy: `apply a configuration of type ${from}; to give the machine another role, erase it first (talosctl reset --nodes ${shellWord(node)}), and then apply this one`,
   };
 }
 
-function modeOf(
-  check: string,
-  apply: string,
-  node: string,
-  minor: number,
-  { fields, kinds, rebooting, late }: Change,
-): CheckResult {
+function modeOf(apply: string, node: string, minor: number, { fields, kinds, rebooting, late }: Change): UnnamedResult {
   const changed = [...fields, ...kinds];
   if (changed.length === 0)
     return {
       area: 'configuration',
-      name: check,
       state: 'ok',
       evidence: 'it equals the configuration in force: nothing to apply',
     };
   if (rebooting.length > 0)
     return {
       area: 'configuration',
-      name: check,
       state: 'note',
       evidence: `Talos 1.${minor} reboots for ${listed(rebooting)}: --mode=auto does so at once, staged waits for the next reboot, no-reboot and try are refused`,
       remedy: `${apply} --mode=staged`,
@@ -292,11 +279,10 @@ function modeOf(
   const modes =
     minor >= NEVER_REBOOTS_SINCE ? '--mode=auto, no-reboot, try or staged; reboot is refused' : 'any --mode';
   const what = `it changes ${listed(changed)}, without a reboot (${modes})`;
-  if (late.length === 0) return { area: 'configuration', name: check, state: 'note', evidence: what, remedy: apply };
+  if (late.length === 0) return { area: 'configuration', state: 'note', evidence: what, remedy: apply };
   const effect = `changes of ${listed(late)} may take effect only at the next reboot`;
   return {
     area: 'configuration',
-    name: check,
     state: 'note',
     evidence: `${what}; ${effect}`,
     remedy: `${apply} && talosctl reboot --nodes ${shellWord(node)}`,

@@ -2,7 +2,7 @@ import { parseCertificates } from '../../certs/bundle.ts';
 import { organizationsOf } from '../../certs/distinguished-name.ts';
 import { count } from '../../kubernetes/text.ts';
 import type { TalosContext } from '../../talos/talosconfig.ts';
-import { type CheckResult, type Finding, finding } from '../check.ts';
+import { type CheckResult, type Finding, finding, type UnnamedResult } from '../check.ts';
 import type { ClientJudgement } from './client-certificate.ts';
 import { NEW_TALOSCONFIG, SET_CLOCK, SET_ENDPOINTS } from './remedies.ts';
 
@@ -84,22 +84,19 @@ function clientFinding(context: string, client: ClientJudgement, now: Date): Fin
 
 /** Explains why Talos' API refuses the client certificate. @param said the message of TLS */
 export function refusedClient(
-  check: string,
   said: string,
   { crt, otherAuth }: TalosContext,
   { clientIsUsable, now }: { readonly clientIsUsable: boolean; readonly now: Date },
-): CheckResult {
+): UnnamedResult {
   if (!clientIsUsable)
     return {
       area: 'certificate',
-      name: check,
       state: 'skipped',
       evidence: `it refuses the client certificate (${said}): see client certificate`,
     };
   if (crt === undefined)
     return {
       area: 'certificate',
-      name: check,
       state: 'skipped',
       evidence: `it requires a client certificate, and the context uses ${otherAuth ?? 'none'}`,
     };
@@ -108,7 +105,6 @@ export function refusedClient(
     const until = certificate?.validToDate.toISOString();
     return {
       area: 'certificate',
-      name: check,
       state: 'problem',
       evidence: `clocks: it treats the client certificate as expired, although that is valid until ${until}: the node's clock is ahead`,
       remedy: 'set machine.time.servers, and check that the node reaches them',
@@ -121,7 +117,6 @@ export function refusedClient(
       : ': its CA was replaced since, or it accepts other CAs';
   return {
     area: 'certificate',
-    name: check,
     state: 'problem',
     evidence: `it refuses the client certificate (${said})${hint}`,
     remedy: NEW_TALOSCONFIG,

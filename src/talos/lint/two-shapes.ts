@@ -1,6 +1,7 @@
 import type { SourceDocument } from '../../files/documents.ts';
 import { isMapping, valueAt } from '../../kubernetes/json.ts';
 import { formatPath, type Path } from '../../policy/problem.ts';
+import { groupsBy } from '../../runtime/groups-by.ts';
 import { allConflicts, type Conflict, documentLife, isForControlPlanes, namesakeVersions } from '../fields.ts';
 import { CONTROL_PLANE_TAINT } from '../node-declaration.ts';
 import { booleanAt, kindOf, textAt } from '../tree.ts';
@@ -22,10 +23,11 @@ export const TWO_SHAPES: Rule = {
         says(document, conflict.path, conflict.test) ? [{ document, path: conflict.path, newer }] : [],
       );
     });
-    const places = Map.groupBy(conflicts, ({ document, path }) => `${older.indexOf(document)} ${formatPath(path)}`);
-    return [...places.values()].flatMap((alike) => {
+    const places = groupsBy(conflicts, ({ document, path }) => `${older.indexOf(document)} ${formatPath(path)}`);
+    return places.map((alike) => {
+      const [{ document, path }] = alike;
       const newer = [...new Set(alike.flatMap((each) => each.newer))];
-      return alike.slice(0, 1).map(({ document, path }) => conflicting(document, path, newer, version));
+      return conflicting(document, path, newer, version);
     });
   },
 };

@@ -136,7 +136,7 @@ it('the results of a group hold for each of its nodes, and every node is in one 
       for (const { nodes, coverageOf } of groups) {
         for (const each of daemonSets) {
           const coverageOn = compileCoverage(each);
-          for (const node of nodes) expect(sayings(coverageOn(node))).toEqual(sayings(coverageOf(each)));
+          for (const node of nodes) expect(sayings(coverageOn(node))).toEqual(sayings(coverageOf(each).coverage));
           expect(new Set(nodes.map((node) => passingOn(node, coverageOn(node)))).size).toBe(1);
         }
       }
