@@ -25,8 +25,8 @@ export interface CoverageInput {
   readonly refused: readonly RefusedDaemonSet[];
   /** Why files could not be read. */
   readonly unread: readonly string[];
-  /** The TolerationPolicies in force. Absent if they were not requested. */
-  readonly tolerationPolicies?: readonly CompiledTolerationPolicy[];
+  /** The TolerationPolicies in force. Empty if they were not requested. */
+  readonly tolerationPolicies: readonly CompiledTolerationPolicy[];
   /** Workloads other than DaemonSets. Absent if they were not requested. */
   readonly workloads?: readonly Workload[];
   /** Of the TaintPolicies in force. */
