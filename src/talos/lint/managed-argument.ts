@@ -1,6 +1,5 @@
-import { FIRST_VERSION, LAST_VERSION } from '../fields.ts';
 import { entriesAt, kindOf } from '../tree.ts';
-import { surelyIn } from '../versions.ts';
+import { FIRST_VERSION, LAST_VERSION, surelyIn } from '../versions.ts';
 import { ARGUMENT_SECTIONS, type Component } from './argument-sections.ts';
 import type { Rule } from './finding.ts';
 
