@@ -9,7 +9,9 @@ import type { Placement } from '../../scheduling/placement.ts';
 export interface CoverageReading {
   /** The policies to read. */
   readonly policies: readonly PolicyKind[];
-  /** Whether to find out about pods, in a cluster. Those of a DaemonSet whose status is inconsistent are read. */
+  /**
+   * Whether to determine where pods run. Files have no pods. In a cluster, only the pods of a DaemonSet whose status is inconsistent are read.
+   */
   readonly pods?: boolean;
   /** Whether to read workloads other than DaemonSets. */
   readonly workloads?: boolean;
