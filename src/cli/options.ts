@@ -26,6 +26,11 @@ export function givenOptions(command: Command): Option[] {
   return command.options.filter((option) => command.getOptionValueSource(option.attributeName()) === 'cli');
 }
 
+/** Those of these options that the user gave, by their attribute names. */
+export function givenAmong(command: Command, names: readonly string[]): Option[] {
+  return givenOptions(command).filter((option) => names.includes(option.attributeName()));
+}
+
 /**
  * Refuses options without effect, because they are a mistake of the user.
  * @param names the attribute names of these options
@@ -33,7 +38,7 @@ export function givenOptions(command: Command): Option[] {
  * @throws InputError
  */
 export function refuseOptions(command: Command, names: readonly string[], why: string): void {
-  const idle = givenOptions(command).filter((option) => names.includes(option.attributeName()));
+  const idle = givenAmong(command, names);
   if (idle.length > 0) throw new InputError(idle.map(({ long }) => `${long} ${why}`));
 }
 

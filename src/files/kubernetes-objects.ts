@@ -86,6 +86,19 @@ export function isKind(object: KubernetesObject, apiVersion: string, kind: strin
 }
 
 /**
+ * The results of `read` for the Nodes of a document, which must have names.
+ * @throws InputError, with the location in the document
+ */
+export function nodesOf<T extends { readonly name: string }>(
+  document: SourceDocument,
+  read: (object: KubernetesObject, path: Path) => T,
+): T[] {
+  return objectsOf(document)
+    .filter(({ object }) => isKind(object, 'v1', 'Node'))
+    .map(({ object, path }) => readNamed(document, path, () => read(object, path)));
+}
+
+/**
  * The result of `read` for an object of the document, which must have a name.
  * @throws InputError, with the location in the document
  */

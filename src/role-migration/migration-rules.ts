@@ -1,13 +1,13 @@
 import { allowRemovalWith } from '../judge/allow-removal.ts';
 import { own } from '../kubernetes/label-selector.ts';
 import { NEW_ROLE, OLD_ROLE } from '../kubernetes/roles.ts';
-import { formatTaint, identity, sameTaint, type Taint } from '../kubernetes/taint.ts';
+import { formatTaint, identity, type Taint } from '../kubernetes/taint.ts';
 import { type CompiledTaintPolicy, compilePolicies, isEnforced } from '../policy/policy-set.ts';
 import type { Change, RemainingChanges } from './migration-change.ts';
 import { type MigrationFacts, workloadSelectsByOldLabel } from './migration-facts.ts';
 import { missingTolerations } from './missing-tolerations.ts';
 import { policyChanges } from './policy-rewriting.ts';
-import { newRoleTaint, oldRoleTaints, taintPairs } from './role-taints.ts';
+import { hasNewRoleTaint, newRoleTaint, oldRoleTaints, taintPairs } from './role-taints.ts';
 
 interface MigrationRule {
   readonly goal: string;
@@ -54,9 +54,8 @@ function templateChanges(facts: MigrationFacts): RemainingChanges {
 function newTaintChanges({ nodes }: MigrationFacts): RemainingChanges {
   const changes = nodes.flatMap(({ name, taints }) =>
     oldRoleTaints(taints)
-      .map(newRoleTaint)
-      .filter((taint) => !taints.some((other) => sameTaint(other, taint)))
-      .map((taint): Change => ({ kind: 'taint', node: name, taint })),
+      .filter((old) => !hasNewRoleTaint(taints, old))
+      .map((old): Change => ({ kind: 'taint', node: name, taint: newRoleTaint(old) })),
   );
   return { changes, byHand: [] };
 }
@@ -72,7 +71,7 @@ function oldTaintChanges({ nodes, policies }: MigrationFacts): RemainingChanges 
         (policy) => isEnforced(policy) && policy.selectsNode(labels) && policy.protectingRule(taint) !== undefined,
       );
       const stubborn = guards.find((policy) => !policy.allowsRemovalByAnnotation || declares(policy, taint));
-      if (!taints.some((other) => sameTaint(other, newRoleTaint(taint)))) {
+      if (!hasNewRoleTaint(taints, taint)) {
         byHand.push(`node ${name} does not carry the new taint yet: add that first, then remove ${formatTaint(taint)}`);
       } else if (stubborn) {
         byHand.push(

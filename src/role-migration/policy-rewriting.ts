@@ -2,7 +2,7 @@ import type { Operation } from '../kubernetes/json-patch.ts';
 import { isPattern, matchesPattern } from '../kubernetes/pattern.ts';
 import { NEW_ROLE, OLD_ROLE } from '../kubernetes/roles.ts';
 import { requirementsOf } from '../kubernetes/selector-overlap.ts';
-import { sameTaint, TAINT_EFFECTS } from '../kubernetes/taint.ts';
+import { TAINT_EFFECTS } from '../kubernetes/taint.ts';
 import { covers, rangesOf } from '../kubernetes/toleration.ts';
 import type { Policy, TaintPolicy, TolerationPolicy, TolerationRestriction } from '../policy/policy.ts';
 import { compileTaintPolicy, isEnforced, startupKeysOf } from '../policy/policy-set.ts';
@@ -12,7 +12,7 @@ import { MAX_POLICY_TOLERATIONS, tolerationsOf } from '../policy/toleration-poli
 import { compileTolerationRestriction } from '../policy/toleration-restriction.ts';
 import type { RemainingChanges } from './migration-change.ts';
 import type { MigrationFacts } from './migration-facts.ts';
-import { newRoleTaint, oldRoleTaints } from './role-taints.ts';
+import { hasNewRoleTaint, oldRoleTaints } from './role-taints.ts';
 
 /** The changes of policies that name the old taint or label. */
 export function policyChanges(facts: MigrationFacts): RemainingChanges {
@@ -102,9 +102,7 @@ function rewritingTaints(policy: TaintPolicy, { nodes }: MigrationFacts): Remain
     !compiled.allowsRemovalByAnnotation &&
     isEnforced(compiled) &&
     carriers.length > 0 &&
-    carriers.every(({ taints }) =>
-      oldRoleTaints(taints).every((taint) => taints.some((other) => sameTaint(other, newRoleTaint(taint)))),
-    );
+    carriers.every(({ taints }) => oldRoleTaints(taints).every((taint) => hasNewRoleTaint(taints, taint)));
   const isProtected = coverageBy(compiled.protectionRules);
   // A node can have only one taint of a key and an effect, so the value of a taint that taintkeeper sets makes no difference.
   const isSet = ({ effect }: TaintRule) =>

@@ -1,6 +1,6 @@
 import type { SourceDocument } from '../files/documents.ts';
 import { isMapping, valueAt } from '../kubernetes/json.ts';
-import type { FieldLocation } from './field-location.ts';
+import { below, type FieldLocation } from './field-location.ts';
 import { booleanAt, kindOf, textAt } from './tree.ts';
 
 /** The differences between a new configuration and the one that it replaces, and their effect in Talos. */
@@ -137,8 +137,4 @@ function isSame(one: FieldLocation, other: FieldLocation): boolean {
   if (typeof a === 'boolean' || typeof b === 'boolean')
     return booleanAt(one.document, one.path) === booleanAt(other.document, other.path);
   return textAt(one.document, one.path) === textAt(other.document, other.path);
-}
-
-function below({ document, path }: FieldLocation, key: string | number): FieldLocation {
-  return { document, path: [...path, key] };
 }

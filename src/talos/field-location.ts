@@ -7,6 +7,11 @@ export interface FieldLocation {
   readonly path: Path;
 }
 
+/** The place of an entry of a mapping or an item of a list. */
+export function below({ document, path }: FieldLocation, key: string | number): FieldLocation {
+  return { document, path: [...path, key] };
+}
+
 /** A value, and its place in the files. */
 export interface Located<T> extends FieldLocation {
   readonly value: T;

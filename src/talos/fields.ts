@@ -1,16 +1,7 @@
 import type { Path } from '../policy/problem.ts';
 import { lazy } from '../runtime/lazy.ts';
 import { CONFLICT_TABLE, CONTROL_PLANE_TABLE, FIELD_TABLE, KUBELET_TABLE, NAMESAKE_TABLE } from './field-table.ts';
-
-/** Minor versions of Talos 1. */
-export const FIRST_VERSION = 3;
-export const LAST_VERSION = 15;
-
-/** The first and the last version of Talos to which something applies. */
-export interface Versions {
-  readonly since: number;
-  readonly until: number;
-}
+import { FIRST_VERSION, LAST_VERSION, type Versions } from './versions.ts';
 
 /** The versions of Talos that have a field, or a kind of document. */
 export interface FieldLife extends Versions {

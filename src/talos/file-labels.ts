@@ -2,7 +2,7 @@ import type { SourceDocument } from '../files/documents.ts';
 import { isLabelValue, isQualifiedName } from '../kubernetes/names.ts';
 import type { Path } from '../policy/problem.ts';
 import { type Located, type Malformed, malformed } from './field-location.ts';
-import { entriesAt, flagTexts, kindOf, textAt } from './tree.ts';
+import { entriesAt, entryTexts, flagTexts, kindOf } from './tree.ts';
 
 /** A node label that a machine configuration declares. */
 interface LabelFields {
@@ -10,7 +10,7 @@ interface LabelFields {
   readonly value: string;
 }
 
-/** By Talos, or by the kubelet's flag `--node-labels`, as for taints. */
+/** How a label is declared: by Talos, or by the kubelet's flag `--node-labels`. */
 type LabelShape = 'nodeLabels' | 'KubeNodeConfig' | 'node-labels';
 
 export type FileLabel = Located<LabelFields> & { readonly shape: LabelShape };
@@ -32,10 +32,7 @@ export function readLabels(document: SourceDocument): { found: FileLabel[]; malf
     }
   };
   const byTalos = (shape: LabelShape, path: Path): void => {
-    for (const [key] of entriesAt(document, path)) {
-      const value = textAt(document, [...path, key]);
-      if (value !== undefined) take(shape, [...path, key], key, value);
-    }
+    for (const [key, value] of entryTexts(document, path)) take(shape, [...path, key], key, value);
   };
   const byKubelet = (path: Path): void => {
     for (const [at, text] of flagTexts(document, [...path, 'extraArgs', 'node-labels'])) {

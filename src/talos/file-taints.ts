@@ -4,7 +4,7 @@ import { sameTaint } from '../kubernetes/taint.ts';
 import type { Path } from '../policy/problem.ts';
 import { type Located, type Malformed, malformed } from './field-location.ts';
 import { checkTaint, type ReadTaint, readKubeletTaint, readTalosTaint, type TaintFields } from './taint-notation.ts';
-import { entriesAt, flagTexts, kindOf, textAt } from './tree.ts';
+import { entryTexts, flagTexts, kindOf, textAt } from './tree.ts';
 
 /**
  * How a taint is declared. Talos keeps applying its own declarations: `machine.nodeTaints` up to 1.13, and the document KubeNodeConfig since 1.14.
@@ -39,10 +39,7 @@ export function readTaints(document: SourceDocument): TaintsOfDocument {
 
   // Another value than a text, or a list or mapping of these, is no taint: type-check.ts reports it.
   const byTalos = (shape: TaintShape, path: Path): void => {
-    for (const [key] of entriesAt(document, path)) {
-      const text = textAt(document, [...path, key]);
-      if (text !== undefined) take(shape, [...path, key], readTalosTaint(key, text));
-    }
+    for (const [key, text] of entryTexts(document, path)) take(shape, [...path, key], readTalosTaint(key, text));
   };
   const byKubelet = (path: Path, configuration: string): void => {
     for (const [at, text] of flagTexts(document, [...path, 'extraArgs', 'register-with-taints'])) {

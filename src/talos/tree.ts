@@ -47,6 +47,14 @@ function refuseUnknown(document: SourceDocument, path: Path, type: string): neve
   throw new InputError([`${locateField(document, path)}: ${what}: put the value in quotes`]);
 }
 
+/** The entries of the mapping at the path whose values are scalars, as Talos reads them. type-check.ts reports the others. */
+export function entryTexts(document: SourceDocument, path: Path): [key: string, text: string][] {
+  return entriesAt(document, path).flatMap(([key]): [string, string][] => {
+    const text = textAt(document, [...path, key]);
+    return text === undefined ? [] : [[key, text]];
+  });
+}
+
 const TRUE = /^(y|yes|true|on)$/i;
 const FALSE = /^(n|no|false|off)$/i;
 

@@ -1,4 +1,12 @@
-import { LAST_VERSION, type Versions } from './fields.ts';
+/** The minor versions of Talos 1 that the table of fields has. */
+export const FIRST_VERSION = 3;
+export const LAST_VERSION = 15;
+
+/** The first and the last version of Talos to which something applies. */
+export interface Versions {
+  readonly since: number;
+  readonly until: number;
+}
 
 /** A minor version of Talos 1. Undefined if it is not known: it may be any. */
 type Version = number | undefined;
@@ -17,7 +25,7 @@ export function surelyBefore(version: Version, since: number): boolean {
 }
 
 /**
- * Whether something applies to the version. If that is not known: whether it applies to all of them.
+ * Whether something applies to the version. If the version is unknown: whether it applies to all versions since `from`.
  * @param from the first version of the subject
  */
 export function surelyIn({ since, until }: Versions, version: Version, from: number): boolean {

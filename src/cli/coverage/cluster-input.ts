@@ -45,7 +45,7 @@ export async function readCluster(
 ): Promise<CoverageInput> {
   const [policies, workloads, nodes, ...lists] = await Promise.all([
     compiledPolicies(client, reading.policies),
-    reading.workloads ? readOtherWorkloads(client, namespaces) : { value: [], notes: [] },
+    reading.workloads ? readOtherWorkloads(client, namespaces) : undefined,
     listNodes(client),
     ...pathsOf('apps/v1', 'daemonsets', namespaces).map((path) => listObjects(client, path, readLiveDaemonSet)),
   ]);
@@ -58,10 +58,10 @@ export async function readCluster(
     placements: placements.value,
     refused: [],
     unread: [],
-    ...(reading.policies.includes('TolerationPolicy') ? { tolerationPolicies } : {}),
-    ...(reading.workloads ? { workloads: workloads.value } : {}),
+    tolerationPolicies,
+    ...(workloads ? { workloads: workloads.value } : {}),
     startup: startupRulesOf(taintPolicies),
-    notes: [...policies.notes, ...workloads.notes, ...placements.notes],
+    notes: [...policies.notes, ...(workloads?.notes ?? []), ...placements.notes],
   };
 }
 

@@ -9,7 +9,9 @@ import type { Placement } from '../../scheduling/placement.ts';
 export interface CoverageReading {
   /** The policies to read. */
   readonly policies: readonly PolicyKind[];
-  /** Whether to find out about pods, in a cluster. Those of a DaemonSet whose status is inconsistent are read. */
+  /**
+   * Whether to determine where pods run. Files have no pods. In a cluster, only the pods of a DaemonSet whose status is inconsistent are read.
+   */
   readonly pods?: boolean;
   /** Whether to read workloads other than DaemonSets. */
   readonly workloads?: boolean;
@@ -25,8 +27,8 @@ export interface CoverageInput {
   readonly refused: readonly RefusedDaemonSet[];
   /** Why files could not be read. */
   readonly unread: readonly string[];
-  /** The TolerationPolicies in force. Absent if they were not requested. */
-  readonly tolerationPolicies?: readonly CompiledTolerationPolicy[];
+  /** The TolerationPolicies in force. Empty if they were not requested. */
+  readonly tolerationPolicies: readonly CompiledTolerationPolicy[];
   /** Workloads other than DaemonSets. Absent if they were not requested. */
   readonly workloads?: readonly Workload[];
   /** Of the TaintPolicies in force. */

@@ -107,7 +107,7 @@ function coverageFrom(
     unread,
     nodes: [...nodes.values()],
     placements: new Map(),
-    ...(reading.policies.includes('TolerationPolicy') ? { tolerationPolicies } : {}),
+    tolerationPolicies,
     ...(reading.workloads ? { workloads } : {}),
     startup: startupRulesOf(taintPolicies),
     notes,

@@ -1,6 +1,5 @@
-import type { SourceDocument } from '../../files/documents.ts';
 import { InputError } from '../../files/input-error.ts';
-import { isKind, objectsOf, readNamed } from '../../files/kubernetes-objects.ts';
+import { nodesOf } from '../../files/kubernetes-objects.ts';
 import { manifestOf, policiesAsObject, policyText } from '../../files/policy-manifest.ts';
 import { readDocuments } from '../../files/read-documents.ts';
 import type { NodeView } from '../../judge/node-view.ts';
@@ -22,7 +21,9 @@ interface FoundNode {
  * @throws InputError
  */
 export async function exportNodePolicies(paths: readonly string[], output: 'yaml' | 'json'): Promise<void> {
-  const nodes = (await readDocuments(paths)).flatMap(nodesOf).map((node) => ({ node, derived: policyFromNode(node) }));
+  const nodes = (await readDocuments(paths))
+    .flatMap((document) => nodesOf(document, (object, path) => viewNode(asNode(object, path), '')))
+    .map((node) => ({ node, derived: policyFromNode(node) }));
   if (nodes.length === 0)
     throw new InputError([`${paths.join(', ')}: no Node found: pass the output of kubectl get nodes -o yaml`]);
   const policies = nodes.flatMap(({ derived }) => derived.policy ?? []);
@@ -38,12 +39,6 @@ export async function exportNodePolicies(paths: readonly string[], output: 'yaml
     derived.policy ? formatOne(node, derived, derived.policy) : [],
   );
   process.stdout.write(`${asComments(without.flatMap(notesOn))}${documents.join('---\n')}`);
-}
-
-function nodesOf(document: SourceDocument): NodeView[] {
-  return objectsOf(document)
-    .filter(({ object }) => isKind(object, 'v1', 'Node'))
-    .map(({ object, path }) => readNamed(document, path, () => viewNode(asNode(object, path), '')));
 }
 
 /** @throws InputError for policies that the API server would refuse, and for two that select the same node */

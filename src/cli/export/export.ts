@@ -20,7 +20,7 @@ import type { Policy } from '../../policy/policy.ts';
 import { AUDIT_NOTE } from '../../policy/reporting/policy-messages.ts';
 import { atCluster, CLUSTER_OPTIONS } from '../cluster-options.ts';
 import { installedPolicies } from '../installed-policies.ts';
-import { givenOptions, repeatable } from '../options.ts';
+import { givenAmong, repeatable } from '../options.ts';
 import { asJson } from '../output/format.ts';
 import { tell, withProgress } from '../output/stderr.ts';
 import { exportNodePolicies } from './derived-node-policies.ts';
@@ -203,21 +203,21 @@ const NATIVE_ONLY: readonly (keyof ExportOptions)[] = [
 ];
 
 /** @throws InputError */
-function refuseIdleOptions(command: Command, { as, output }: ExportOptions): void {
-  const given = new Set(givenOptions(command).map((option) => option.attributeName()));
+function refuseIdleOptions(
+  command: Command,
+  { nodes, cluster, policies, kubeconfig, context, as, directory, output }: ExportOptions,
+): void {
   const isForFiles = as === 'static-manifests';
   const faults = [
-    ...(given.has('nodes') && NATIVE_ONLY.some((name) => given.has(name))
+    ...(nodes && givenAmong(command, NATIVE_ONLY).length > 0
       ? ['with --nodes, only --output is used: it prints TaintPolicies, not native policies']
       : []),
-    ...(given.has('cluster') && given.has('policies') ? ['--cluster and --policies exclude each other'] : []),
-    ...(!given.has('cluster') && (given.has('kubeconfig') || given.has('context'))
-      ? ['--kubeconfig and --context are for --cluster']
-      : []),
-    ...(isForFiles && !given.has('directory')
+    ...(cluster && policies ? ['--cluster and --policies exclude each other'] : []),
+    ...(!cluster && (kubeconfig ?? context) !== undefined ? ['--kubeconfig and --context are for --cluster'] : []),
+    ...(isForFiles && directory === undefined
       ? ['--as static-manifests needs --directory: the API server reads each kind of policy from a folder of its own']
       : []),
-    ...(!isForFiles && given.has('directory') ? ['--directory is for --as static-manifests'] : []),
+    ...(!isForFiles && directory !== undefined ? ['--directory is for --as static-manifests'] : []),
     ...(isForFiles && output === 'json' ? ['static manifests are written as YAML: leave out --output'] : []),
   ];
   if (faults.length > 0) throw new InputError(faults);

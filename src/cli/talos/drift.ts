@@ -2,7 +2,7 @@ import { Command } from 'commander';
 import type { ClusterChoice } from '../../cluster/client/kube-config.ts';
 import { listObjects } from '../../cluster/watch/list-pages.ts';
 import { InputError } from '../../files/input-error.ts';
-import { isKind, objectsOf, readNamed } from '../../files/kubernetes-objects.ts';
+import { nodesOf } from '../../files/kubernetes-objects.ts';
 import { readDocuments } from '../../files/read-documents.ts';
 import { listFiles } from '../../files/text-files.ts';
 import { selects } from '../../kubernetes/label-selector.ts';
@@ -132,9 +132,5 @@ function nodesOfCluster(choice: ClusterChoice, labelSelector: string | undefined
  * @throws InputError for a file that cannot be read, with the location of a Node that is malformed or has no name
  */
 async function nodesOfFile(file: string): Promise<LiveNode[]> {
-  return (await readDocuments([file])).flatMap((document) =>
-    objectsOf(document)
-      .filter(({ object }) => isKind(object, 'v1', 'Node'))
-      .map(({ object, path }) => readNamed(document, path, () => asLiveNode(object, path))),
-  );
+  return (await readDocuments([file])).flatMap((document) => nodesOf(document, asLiveNode));
 }

@@ -1,7 +1,6 @@
 import { Command, InvalidArgumentError, Option } from 'commander';
 import { InputError } from '../../files/input-error.ts';
 import { listFiles } from '../../files/text-files.ts';
-import { FIRST_VERSION, LAST_VERSION } from '../../talos/fields.ts';
 import { disabledIn } from '../../talos/lint/disabled-rules.ts';
 import { SEVERITIES } from '../../talos/lint/finding.ts';
 import { type LintOptions, lint } from '../../talos/lint/lint.ts';
@@ -11,6 +10,7 @@ import {
   readMachineConfigurations,
   readMachineConfigurationText,
 } from '../../talos/machine-configuration.ts';
+import { FIRST_VERSION, LAST_VERSION } from '../../talos/versions.ts';
 import { filenameOption } from '../options.ts';
 import { tell } from '../output/stderr.ts';
 import { EXIT } from '../process.ts';

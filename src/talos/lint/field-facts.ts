@@ -1,6 +1,7 @@
 import type { SourceDocument } from '../../files/documents.ts';
 import { isMapping, valueAt } from '../../kubernetes/json.ts';
 import { formatPath } from '../../policy/problem.ts';
+import { oncePer } from '../../runtime/once-per.ts';
 import type { FieldLocation } from '../field-location.ts';
 import { documentEntry, type Entry, entryAt, type FieldLife } from '../fields.ts';
 import { kindOf } from '../tree.ts';
@@ -20,24 +21,21 @@ export type FieldFact = FieldLocation & { readonly name: string } & (
  * those that no version has, or reads. The parts of a deprecated field are not reported as deprecated, and nothing below an unknown field or in a
  * document of an unknown kind is reported.
  */
-export function fieldFacts({
-  configuration,
-  version,
-  patch,
-}: Pick<LintSubject, 'configuration' | 'version' | 'patch'>): FieldFact[] {
-  return configuration.documents.flatMap((document) => {
-    const kind = kindOf(document);
-    if (kind !== undefined && typeof kind !== 'string') return [];
-    const entry = documentEntry(kind);
-    if (!entry?.life || lifeFact(entry.life, version)) return [];
-    const decodingFacts = decoding(document, entry, version, readsArgumentLists(version, patch));
-    const wrong = decodingFacts.filter(({ fact }) => fact === 'wrong type').map(({ path }) => formatPath(path));
-    return [
-      ...decodingFacts,
-      ...deprecated(document, entry, version).filter(({ path }) => !wrong.includes(formatPath(path))),
-    ];
-  });
-}
+export const fieldFacts = oncePer(
+  ({ configuration, version, patch }: Pick<LintSubject, 'configuration' | 'version' | 'patch'>): readonly FieldFact[] =>
+    configuration.documents.flatMap((document) => {
+      const kind = kindOf(document);
+      if (kind !== undefined && typeof kind !== 'string') return [];
+      const entry = documentEntry(kind);
+      if (!entry?.life || lifeFact(entry.life, version)) return [];
+      const decodingFacts = decoding(document, entry, version, readsArgumentLists(version, patch));
+      const wrong = decodingFacts.filter(({ fact }) => fact === 'wrong type').map(({ path }) => formatPath(path));
+      return [
+        ...decodingFacts,
+        ...deprecated(document, entry, version).filter(({ path }) => !wrong.includes(formatPath(path))),
+      ];
+    }),
+);
 
 /** A list of texts for one argument. Earlier patches of 1.13 have the type, and cannot read it (siderolabs/gen 0.8.7). */
 export const ARGUMENT_LISTS_SINCE = { minor: 13, patch: 6 } as const;

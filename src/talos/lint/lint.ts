@@ -1,5 +1,5 @@
-import { FIRST_VERSION, LAST_VERSION } from '../fields.ts';
 import type { MachineConfiguration, MachineRole } from '../machine-configuration.ts';
+import { FIRST_VERSION, LAST_VERSION } from '../versions.ts';
 import { CERTIFICATE_NAMES } from './certificate-names.ts';
 import { CHANGED_REGISTRATION, OWNED_TAINT } from './changed-registration.ts';
 import { DEPRECATED_FIELD, FIELD_VERSION } from './field-version.ts';

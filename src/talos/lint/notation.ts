@@ -1,5 +1,5 @@
 import { isMapping, valueAt } from '../../kubernetes/json.ts';
-import type { FieldLocation } from '../field-location.ts';
+import { below, type FieldLocation } from '../field-location.ts';
 import { documentEntry, type Entry, isStruct, typeIn } from '../fields.ts';
 import { kindOf } from '../tree.ts';
 import { surelySince } from '../versions.ts';
@@ -34,17 +34,16 @@ interface Expected extends Pick<LintSubject, 'version'> {
 function within(at: FieldLocation, expected: Expected): RuleFinding[] {
   const value = valueAt(at.document.value, at.path);
   if (expected.type === 'text' && typeof value === 'string') return date(at, value, expected);
-  const below = (part: string | number) =>
-    within({ ...at, path: [...at.path, part] }, expectedBelow(expected, String(part)));
-  if (Array.isArray(value)) return [...value.keys()].flatMap(below);
+  const withinPart = (key: string | number) => within(below(at, key), expectedBelow(expected, String(key)));
+  if (Array.isArray(value)) return [...value.keys()].flatMap(withinPart);
   if (!isMapping(value) || !expected.entry) return [];
-  return [...mergeKey(at, expected), ...Object.keys(value).flatMap(below)];
+  return [...mergeKey(at, expected), ...Object.keys(value).flatMap(withinPart)];
 }
 
 function expectedBelow({ entry, type, version }: Expected, part: string): Expected {
   if (/^(\[\]|\{\})/.test(type)) return { entry: entry?.children.get('*') ?? entry, type: type.slice(2), version };
-  const below = isStruct(type) ? entry?.children.get(part) : undefined;
-  return { entry: below, type: below ? typeIn(below, version) : 'any', version };
+  const field = isStruct(type) ? entry?.children.get(part) : undefined;
+  return { entry: field, type: field ? typeIn(field, version) : 'any', version };
 }
 
 function mergeKey({ document, path }: FieldLocation, { type, version }: Expected): RuleFinding[] {

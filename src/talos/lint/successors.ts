@@ -9,7 +9,7 @@ import { lifeFact } from './field-facts.ts';
 /** The kind of document that replaces a field of the older form, in this version or beside these documents. */
 export function successorIn(place: Path, version: number | undefined, kinds: readonly unknown[]): string | undefined {
   const lives = place.flatMap((_, index) => entryAt(documentEntry(undefined), place.slice(0, index + 1))?.life ?? []);
-  const life = lives.findLast(({ successor }) => typeof successor === 'string' && /^[A-Z]/.test(successor));
+  const life = lives.findLast(({ successor }) => typeof successor === 'string' && isKindName(successor));
   if (!life?.successor) return undefined;
   const isMeant = lives.some((each) => lifeFact(each, version) === 'deprecated') || kinds.includes(life.successor);
   return isMeant ? life.successor : undefined;
@@ -30,7 +30,7 @@ export function insteadOf(document: SourceDocument, path: Path, version: number 
   const field = entryAt(documentEntry(undefined), path);
   if (!field || kindOf(document) !== undefined) return undefined;
   place(field, valueAt(document.value, path), undefined, path);
-  const belongs = [...places].map((each) => (/^[A-Z]/.test(each) ? `a ${each} document` : each)).join(' or ');
+  const belongs = [...places].map((each) => (isKindName(each) ? `a ${each} document` : each)).join(' or ');
   return (
     [
       ...(belongs === ''
@@ -43,9 +43,14 @@ export function insteadOf(document: SourceDocument, path: Path, version: number 
 
 const ROLE = ' (where Talos adds neither label nor taint to a control plane by itself)';
 
+/** Whether a successor is a kind of document, and not a field: fields begin with a small letter. */
+function isKindName(successor: string): boolean {
+  return /^[A-Z]/.test(successor);
+}
+
 /** A kind of document, or the path of a field beside this one, with its own replacement. */
 function placeOf(successor: string, at: Path, version: number | undefined): string | undefined {
-  if (/^[A-Z]/.test(successor)) {
+  if (isKindName(successor)) {
     return surelyBefore(version, documentLife(successor)?.since ?? 0) ? undefined : successor;
   }
   const path = [...at.slice(0, -1), successor];

@@ -15,7 +15,7 @@ export function unknownReason({ document, path, name }: UnknownFact): string {
   return `there is no ${name} in ${sectionName(document, path)}: Talos refuses a configuration with fields that it does not know`;
 }
 
-/** Whether a field of that name, old or new, is for names in a certificate: the rule certificate-names reports those. */
+/** Whether the unknown field is an old or new one for the names of a certificate. The rule certificate-names reports these fields. */
 export function isCertificateField({ name }: UnknownFact): boolean {
   return /^cert(Extra)?SANs$/.test(name);
 }

@@ -1,16 +1,9 @@
 import type { SourceDocument } from '../../files/documents.ts';
 import { formatPath, type Path } from '../../policy/problem.ts';
 import { lazy } from '../../runtime/lazy.ts';
-import {
-  documentEntry,
-  documentKinds,
-  documentLife,
-  type Entry,
-  FIRST_VERSION,
-  kubeletEntry,
-  LAST_VERSION,
-} from '../fields.ts';
+import { documentEntry, documentKinds, documentLife, type Entry, kubeletEntry } from '../fields.ts';
 import { kindOf } from '../tree.ts';
+import { FIRST_VERSION, LAST_VERSION } from '../versions.ts';
 import type { LintSubject, Rule, RuleFinding } from './finding.ts';
 import { KUBELET_FLAGS, PROTECTED_FIELDS } from './kubelet-settings.ts';
 import { nearest } from './nearest.ts';

@@ -2,9 +2,9 @@ import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { assert, describe, expect, it } from 'vitest';
 import { formatPath } from '../../../../src/policy/problem.ts';
-import { FIRST_VERSION, LAST_VERSION } from '../../../../src/talos/fields.ts';
 import { lint } from '../../../../src/talos/lint/lint.ts';
 import { readMachineConfigurations } from '../../../../src/talos/machine-configuration.ts';
+import { FIRST_VERSION, LAST_VERSION } from '../../../../src/talos/versions.ts';
 
 // What Talos itself generates (`generate.Input.Config` of its machinery, for the version contracts 1.3 to 1.15), with its keys
 // and tokens replaced. `base` is made without options; `overrides` with what `talosctl gen config` can be asked for, a schedulable

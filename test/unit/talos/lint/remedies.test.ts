@@ -1,14 +1,8 @@
 import { describe, expect, it } from 'vitest';
 import { stringify } from 'yaml';
-import {
-  documentEntry,
-  documentKinds,
-  documentLife,
-  type Entry,
-  LAST_VERSION,
-  typeIn,
-} from '../../../../src/talos/fields.ts';
+import { documentEntry, documentKinds, documentLife, type Entry, typeIn } from '../../../../src/talos/fields.ts';
 import { type LintOptions, RULES } from '../../../../src/talos/lint/lint.ts';
+import { LAST_VERSION } from '../../../../src/talos/versions.ts';
 import { inShort, lintText } from './linted-files.ts';
 
 const ROLE = 'node-role.kubernetes.io/control-plane';

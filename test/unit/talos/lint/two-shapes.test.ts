@@ -1,12 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { stringify } from 'yaml';
-import {
-  allConflicts,
-  type Conflict,
-  documentLife,
-  FIRST_VERSION,
-  LAST_VERSION,
-} from '../../../../src/talos/fields.ts';
+import { allConflicts, type Conflict, documentLife } from '../../../../src/talos/fields.ts';
+import { FIRST_VERSION, LAST_VERSION } from '../../../../src/talos/versions.ts';
 import { inShort, lintText } from './linted-files.ts';
 
 const VERSIONS = Array.from({ length: LAST_VERSION - FIRST_VERSION + 1 }, (_, index) => FIRST_VERSION + index);
