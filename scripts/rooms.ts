@@ -10,10 +10,11 @@ const SOURCE = join(import.meta.dirname, '..', 'src');
  */
 export const FLOORS: readonly Readonly<Record<string, string>>[] = [
   {
-    kubernetes: 'what Kubernetes itself means: taints, tolerations, selectors, affinity',
     runtime: 'back-off, queues, reconcilers, clocks: nothing of Kubernetes',
+    text: 'texts for people: counts, lists, escaped characters, lengths',
     version: 'the version of the program',
   },
+  { kubernetes: 'what Kubernetes itself means: taints, tolerations, selectors, affinity' },
   {
     cel: 'CEL as data: expressions with their cost',
     scheduling: 'on which nodes Kubernetes runs pods, what keeps them off, and when a rollout is done',
@@ -64,6 +65,7 @@ export const FLOORS: readonly Readonly<Record<string, string>>[] = [
 
 /** Rooms without any I/O, clock or chance. */
 export const PURE_ROOMS = [
+  'text',
   'kubernetes',
   'cel',
   'scheduling',

@@ -2,9 +2,10 @@ import type { Static } from 'typebox';
 import * as Type from 'typebox';
 import { isMapping, valueAt } from '../kubernetes/json.ts';
 import { DNS_SUBDOMAIN_LENGTH, LABEL_VALUE_LENGTH } from '../kubernetes/names.ts';
-import { printable, withinBudget } from '../kubernetes/text.ts';
 import { Bounded, MalformedObjectError, Nullish, reader } from '../objects/object-schema.ts';
 import type { Requester } from '../policy/policy-set.ts';
+import { withinBudget } from '../runtime/within-budget.ts';
+import { printable } from '../text/printable.ts';
 
 export const ADMISSION_API_VERSION = 'admission.k8s.io/v1';
 

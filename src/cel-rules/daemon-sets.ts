@@ -2,8 +2,10 @@ import { all, cel, type Expression, literal, reference, referenced, type Variabl
 import { literals, mapLiteral } from '../cel/lists.ts';
 import { matchesAny, type Operand } from '../cel/pattern.ts';
 import { IGNORE_ANNOTATION } from '../judge/daemon-set-view.ts';
+import { OUTLASTING_KEYS } from '../kubernetes/daemon-tolerations.ts';
 import { DNS_LABEL_LENGTH, DNS_SUBDOMAIN_LENGTH } from '../kubernetes/names.ts';
-import { OUTLASTING_KEYS, type TaintRange, type Toleration } from '../kubernetes/toleration.ts';
+import type { TaintRange } from '../kubernetes/taint-range.ts';
+import type { Toleration } from '../kubernetes/toleration.ts';
 import type { DaemonSetSelection } from '../policy/daemon-set-selection.ts';
 import { oncePer } from '../runtime/once-per.ts';
 import { LABELS, selectsIn } from './selection.ts';

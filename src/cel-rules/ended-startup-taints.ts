@@ -1,6 +1,6 @@
 import { all, any, bind, cel, type Expression, FALSE, not } from '../cel/expression.ts';
 import { exists } from '../cel/lists.ts';
-import { identity } from '../kubernetes/taint.ts';
+import { taintIdentity } from '../kubernetes/taint.ts';
 import { type CompiledTaintPolicy, type EnsuredTaint, isEnforced } from '../policy/policy-set.ts';
 import type { CompiledTaintRule } from '../policy/taint-rule.ts';
 import { anyPolicy, conditionsOf, selectsBeforeOrAfter } from './node-policies.ts';
@@ -62,12 +62,12 @@ function isOneOfTaints(taints: readonly EnsuredTaint[]): Expression {
 
 /** True for a taint `t` that one of the policies sets when a node registers, and that selects the node after the update. */
 function isKept(leaving: readonly CompiledTaintPolicy[], policies: readonly CompiledTaintPolicy[]): Expression {
-  const identities = new Set(leaving.flatMap(({ untilReady }) => untilReady.map(({ taint }) => identity(taint))));
+  const identities = new Set(leaving.flatMap(({ untilReady }) => untilReady.map(({ taint }) => taintIdentity(taint))));
   const others = policies.filter(
     (policy) =>
       isEnforced(policy) &&
       !leaving.includes(policy) &&
-      policy.startup.some(({ taint }) => identities.has(identity(taint))),
+      policy.startup.some(({ taint }) => identities.has(taintIdentity(taint))),
   );
   return any(others.map((policy) => all([isOneOfTaints(policy.startup), conditionsOf(policy).selects.after])));
 }

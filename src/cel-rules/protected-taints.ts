@@ -2,7 +2,7 @@ import { all, any, cel, type Expression, not, reference, type Variable } from '.
 import { exists, those } from '../cel/lists.ts';
 import { isKeyOf, isOneOf, matchesAny, type Operand } from '../cel/pattern.ts';
 import { LABEL_VALUE_LENGTH, QUALIFIED_NAME_LENGTH } from '../kubernetes/names.ts';
-import { isPattern, matchesPattern, overlap } from '../kubernetes/pattern.ts';
+import { isPattern, matchesPattern, patternsOverlap } from '../kubernetes/pattern.ts';
 import { isTransientTaintKey, TRANSIENT_TAINT_KEYS } from '../kubernetes/transient-taints.ts';
 import type { CompiledTaintRule, TaintRule } from '../policy/taint-rule.ts';
 import { groupsBy } from '../runtime/groups-by.ts';
@@ -53,7 +53,7 @@ const LASTING_REMOVED = reference('lastingRemoved');
 /** True for a taint `t` whose key a pattern must not match, though one of these matches it. */
 function isTransient(patterns: readonly string[]): Expression {
   return matchesAnyOfMany(
-    TRANSIENT_TAINT_KEYS.filter((transient) => patterns.some((pattern) => overlap(pattern, transient))),
+    TRANSIENT_TAINT_KEYS.filter((transient) => patterns.some((pattern) => patternsOverlap(pattern, transient))),
   );
 }
 

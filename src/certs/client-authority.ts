@@ -3,8 +3,8 @@ import type { Logger } from 'pino';
 import { InputError } from '../files/input-error.ts';
 import { readText } from '../files/text-files.ts';
 import { fingerprint, watchFiles } from '../files/watch-files.ts';
-import { printable } from '../kubernetes/text.ts';
 import type { KnownClients } from '../server/tls.ts';
+import { printable } from '../text/printable.ts';
 
 export interface FollowedClients {
   /** The CAs of the clients that may call, from the last good version of the file. */

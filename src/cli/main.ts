@@ -1,7 +1,7 @@
 import { Command, CommanderError } from 'commander';
 import { CertificateDirectoryError } from '../certs/certificate-files.ts';
 import { InputError } from '../files/input-error.ts';
-import { printable } from '../kubernetes/text.ts';
+import { printable } from '../text/printable.ts';
 import { VERSION } from '../version.ts';
 import { EXIT } from './process.ts';
 import { serveCommand } from './serve/serve.ts';

@@ -1,9 +1,9 @@
 import type { PolicyObject } from '../cluster/policies/policy-object.ts';
-import { atMost } from '../kubernetes/text.ts';
 import type { SelectingKind } from '../policy/policy.ts';
 import type { NativeReason, ReportedCondition, StalledReason } from '../policy/reporting/status-conditions.ts';
 import { reported } from '../policy/reporting/status-conditions.ts';
 import { createSubject, type Source, type Subject } from '../runtime/source.ts';
+import { atMost } from '../text/counts.ts';
 
 interface ProblemOf<Kind, Reason> {
   readonly kind: Kind;

@@ -1,4 +1,4 @@
-import { own } from '../kubernetes/label-selector.ts';
+import { ownValue } from '../kubernetes/label-selector.ts';
 import { TOLERATIONS_PATH } from '../kubernetes/toleration.ts';
 import type { InstalledDaemonSet } from './workload.ts';
 
@@ -14,6 +14,6 @@ const INSTALLATION_FIELDS: Readonly<Record<string, string>> = {
 
 /** The path of the tolerations within the spec of an Installation. Undefined for other DaemonSets than the operator's. */
 export function installationPath({ name, controller }: InstalledDaemonSet): readonly string[] | undefined {
-  const field = controller?.kind === 'Installation' ? own(INSTALLATION_FIELDS, name) : undefined;
+  const field = controller?.kind === 'Installation' ? ownValue(INSTALLATION_FIELDS, name) : undefined;
   return field === undefined ? undefined : [field, ...TOLERATIONS_PATH];
 }

@@ -1,8 +1,8 @@
 import { ROLE_TAINT_KEYS } from '../kubernetes/roles.ts';
 import type { Taint } from '../kubernetes/taint.ts';
-import { shellWord } from '../kubernetes/text.ts';
 import type { CompiledTolerationPolicy } from '../policy/policy-set.ts';
 import type { SchedulingNode } from '../scheduling/coverage.ts';
+import { shellWord } from '../text/printable.ts';
 import { fixGaps } from './gap-fix.ts';
 import type { Gap } from './gaps.ts';
 import type { FixableDaemonSet } from './workload.ts';

@@ -1,5 +1,5 @@
-import { own } from '../kubernetes/label-selector.ts';
-import { shellWord } from '../kubernetes/text.ts';
+import { ownValue } from '../kubernetes/label-selector.ts';
+import { shellWord } from '../text/printable.ts';
 import { installationPath } from './calico-installation.ts';
 import { allTolerations, type Need, type Remedies } from './remedies.ts';
 import { setAt } from './set-at.ts';
@@ -63,7 +63,7 @@ function placeInValues(
   daemonSet: InstalledDaemonSet,
 ): (Omit<ReleaseValues, 'values'> & Pick<ChartField, 'path'>) | string {
   const { name, namespace, labels, annotations, controller } = daemonSet;
-  const release = own(annotations, RELEASE_ANNOTATION);
+  const release = ownValue(annotations, RELEASE_ANNOTATION);
   const inInstallation = installationPath(daemonSet);
   if (inInstallation) {
     // The operator's release is in a namespace of its own.
@@ -72,10 +72,10 @@ function placeInValues(
   }
   if (controller) return `it belongs to ${controller.kind} ${controller.name}: change its tolerations there`;
   const known = CHART_FIELDS.find(
-    (field) => field.daemonSet === name && own(labels, field.label[0]) === field.label[1],
+    (field) => field.daemonSet === name && ownValue(labels, field.label[0]) === field.label[1],
   );
   if (known) return { chart: known.chart, release, namespace, path: known.path };
-  const chart = /^(.+)-v?\d+\.\d/.exec(own(labels, CHART_LABEL) ?? '')?.[1];
+  const chart = /^(.+)-v?\d+\.\d/.exec(ownValue(labels, CHART_LABEL) ?? '')?.[1];
   if (chart === undefined && release === undefined) return 'nothing about it says that it comes from a Helm chart';
   const place =
     release === undefined

@@ -1,4 +1,4 @@
-import { own } from '../kubernetes/label-selector.ts';
+import { ownValue } from '../kubernetes/label-selector.ts';
 import { formatTaint } from '../kubernetes/taint.ts';
 import { virtualNodeLabel } from '../kubernetes/virtual-node.ts';
 import type { SchedulingNode, SchedulingView } from '../scheduling/coverage.ts';
@@ -117,7 +117,7 @@ function decidingInputs(
     JSON.stringify([
       names.has(node.name) ? node.name : undefined,
       virtualNodeLabel(node),
-      keys.map((key) => own(node.labels, key)),
+      keys.map((key) => ownValue(node.labels, key)),
       node.taints.map((taint) => [taint.key, taint.value ?? '', taint.effect, startup.endOn(node, taint)]),
     ]);
 }

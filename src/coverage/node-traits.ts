@@ -1,4 +1,4 @@
-import { own } from '../kubernetes/label-selector.ts';
+import { ownValue } from '../kubernetes/label-selector.ts';
 import { formatTaint, type Taint } from '../kubernetes/taint.ts';
 import type { SchedulingNode, SchedulingView } from '../scheduling/coverage.ts';
 import { labelKeysOf } from './node-groups.ts';
@@ -23,14 +23,14 @@ const ROLE_PREFIX = 'node-role.kubernetes.io/';
 export function traitsOf(nodes: readonly SchedulingNode[], daemonSets: readonly SchedulingView[]): NodeTraits {
   const [first, ...others] = nodes;
   if (!first) return { roles: [], taints: [], labels: {}, partly: { roles: new Map(), taints: new Map() } };
-  const shared = (key: string) => others.every(({ labels }) => own(labels, key) === own(first.labels, key));
+  const shared = (key: string) => others.every(({ labels }) => ownValue(labels, key) === ownValue(first.labels, key));
   const roles = countEach(nodes, rolesOf);
   const taints = countEach(nodes, (node) => node.taints.map(formatTaint));
   const ofAll = (counts: ReadonlyMap<string, number>, name: string) => counts.get(name) === nodes.length;
   const ofSome = (counts: ReadonlyMap<string, number>) =>
     new Map([...counts].filter(([name]) => !ofAll(counts, name)).sort(([a], [b]) => (a < b ? -1 : 1)));
   const labels = [...labelKeysOf(daemonSets)].flatMap((key): [string, string][] => {
-    const value = own(first.labels, key);
+    const value = ownValue(first.labels, key);
     return value !== undefined && !key.startsWith(ROLE_PREFIX) && shared(key) ? [[key, value]] : [];
   });
   return {

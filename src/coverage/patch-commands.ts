@@ -1,6 +1,6 @@
 import type { Operation } from '../kubernetes/json-patch.ts';
-import { shellWord } from '../kubernetes/text.ts';
 import { TOLERATIONS_POINTER } from '../kubernetes/toleration.ts';
+import { shellWord } from '../text/printable.ts';
 import { installationPath } from './calico-installation.ts';
 import { allTolerations, leftToController, type Need, type Remedies } from './remedies.ts';
 import { setAt } from './set-at.ts';

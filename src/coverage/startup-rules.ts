@@ -1,5 +1,5 @@
 import { isDeclaredTaint } from '../judge/declared-taints.ts';
-import { identity, type Taint } from '../kubernetes/taint.ts';
+import { type Taint, taintIdentity } from '../kubernetes/taint.ts';
 import { isTransientTaintKey } from '../kubernetes/transient-taints.ts';
 import { type CompiledTaintPolicy, isEnforcedWithoutAudit } from '../policy/policy-set.ts';
 import { namesDaemonSet } from '../policy/ready-when.ts';
@@ -27,8 +27,8 @@ export function startupRulesOf(policies: readonly CompiledTaintPolicy[]): Startu
   const rules = policies
     .filter(isEnforcedWithoutAudit)
     .flatMap((policy) => policy.untilReady.map((one) => ({ ...one, policy })));
-  const byTaint = Map.groupBy(rules, ({ taint }) => identity(taint));
-  const rulesOf = (taint: Taint) => byTaint.get(identity(taint)) ?? [];
+  const byTaint = Map.groupBy(rules, ({ taint }) => taintIdentity(taint));
+  const rulesOf = (taint: Taint) => byTaint.get(taintIdentity(taint)) ?? [];
   return {
     waitingFor: (daemonSet, taint) =>
       rulesOf(taint)

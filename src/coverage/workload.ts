@@ -1,5 +1,5 @@
 import type { DaemonSetView } from '../judge/daemon-set-view.ts';
-import { own } from '../kubernetes/label-selector.ts';
+import { ownValue } from '../kubernetes/label-selector.ts';
 import type { SchedulingView } from '../scheduling/coverage.ts';
 
 export const WORKLOAD_KINDS = ['DaemonSet', 'Deployment', 'StatefulSet', 'CronJob'] as const;
@@ -43,6 +43,6 @@ export function managerOf({
   controller,
 }: Pick<InstalledDaemonSet, 'labels' | 'annotations' | 'controller'>): string | undefined {
   if (controller) return `${controller.kind} ${controller.name}`;
-  const release = own(annotations, RELEASE_ANNOTATION);
-  return release === undefined ? own(labels, MANAGED_BY) : `Helm, for release ${release}`;
+  const release = ownValue(annotations, RELEASE_ANNOTATION);
+  return release === undefined ? ownValue(labels, MANAGED_BY) : `Helm, for release ${release}`;
 }

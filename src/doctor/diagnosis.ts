@@ -1,4 +1,4 @@
-import { count } from '../kubernetes/text.ts';
+import { count } from '../text/counts.ts';
 import { AREAS, type Area, type CheckResult } from './check.ts';
 
 /**

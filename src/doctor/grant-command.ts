@@ -1,6 +1,6 @@
 import { OPTIONAL_RIGHTS } from '../cluster/rights/rights.ts';
-import { shellWord } from '../kubernetes/text.ts';
 import type { OptionalRight } from '../policy/required-rights.ts';
+import { shellWord } from '../text/printable.ts';
 import type { Installation } from './facts/installation.ts';
 
 /** The command that gives taintkeeper the right. A manifest, because `kubectl create clusterrole` refuses kinds that the API server does not serve. */

@@ -2,7 +2,7 @@ import { OWN_LABEL } from '../cluster/installation/own-names.ts';
 import { replicaOf } from '../cluster/lease/leadership.ts';
 import { formatLabels } from '../kubernetes/label-selector.ts';
 import { isDnsSubdomain } from '../kubernetes/names.ts';
-import { shellWord } from '../kubernetes/text.ts';
+import { shellWord } from '../text/printable.ts';
 import type { Facts } from './facts/facts.ts';
 import type { Installation } from './facts/installation.ts';
 import { hasLeader } from './facts/watch-lease.ts';

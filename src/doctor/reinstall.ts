@@ -1,5 +1,5 @@
 import { OWN_NAMESPACE } from '../cluster/installation/own-names.ts';
-import { shellWord } from '../kubernetes/text.ts';
+import { shellWord } from '../text/printable.ts';
 import type { Installation } from './facts/installation.ts';
 
 /** The command that applies the manifests of the installation again. Only the user knows where those of another namespace are. */

@@ -1,4 +1,4 @@
-import { printable } from '../kubernetes/text.ts';
+import { printable } from '../text/printable.ts';
 import type { Check, CheckName, CheckResult, Finding } from './check.ts';
 
 /**

@@ -1,4 +1,4 @@
-import { shellWord } from '../kubernetes/text.ts';
+import { shellWord } from '../text/printable.ts';
 import type { Installation } from './facts/installation.ts';
 
 /** The command that changes the Service by a JSON patch, because `kubectl apply` merges ports by number, and merges labels. */

@@ -3,12 +3,13 @@ import { gapsOf } from '../coverage/gaps.ts';
 import { startupRulesOf } from '../coverage/startup-rules.ts';
 import { managerOf } from '../coverage/workload.ts';
 import { IGNORE_ANNOTATION, MAX_TOLERATIONS } from '../judge/daemon-set-view.ts';
-import { count, shellWord } from '../kubernetes/text.ts';
 import { asDaemonSet, viewDaemonSet } from '../objects/daemon-set-object.ts';
 import { describeOwner, lastOtherWriter, type ManagedFields } from '../objects/managed-fields.ts';
 import { viewInstalledDaemonSet } from '../objects/workload-object.ts';
 import { isNodeCritical } from '../scheduling/node-critical.ts';
 import { type MissingPod, missingPods, type Placement } from '../scheduling/placement.ts';
+import { count } from '../text/counts.ts';
+import { shellWord } from '../text/printable.ts';
 import {
   type DaemonExplanation,
   type DaemonFacts,

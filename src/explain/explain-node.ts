@@ -8,12 +8,12 @@ import {
 } from '../judge/startup/remaining-startup-taints.ts';
 import { CONFLICT_EVENTS, EVICTS, taintCommand } from '../judge/taint-commands.ts';
 import { formatTaint, type Taint } from '../kubernetes/taint.ts';
-import { shellWord } from '../kubernetes/text.ts';
 import { describeOwner, lastWriter, type ManagedFields } from '../objects/managed-fields.ts';
 import { asNode, type NodeObject, taintedSince, viewNode } from '../objects/node-object.ts';
 import { compilePolicies } from '../policy/policy-set.ts';
 import { worstFirst } from '../policy/reporting/harm.ts';
 import { type IntolerantPod, intolerantPods, type NodePod } from '../scheduling/intolerant-pods.ts';
+import { shellWord } from '../text/printable.ts';
 import type { FormattedExplanation, Level, Section, StateCell, Step } from './display.ts';
 import type { Facts } from './explained-facts.ts';
 import {

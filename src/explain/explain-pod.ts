@@ -6,11 +6,11 @@ import {
   serviceAccountUser,
   TOLERATE,
 } from '../judge/request/pod-authorization.ts';
-import { shellWord } from '../kubernetes/text.ts';
 import { formatToleration } from '../kubernetes/toleration.ts';
 import { hasResourceClaims, isMirrorPod, viewPodScheduling } from '../objects/pod-object.ts';
 import { viewController, viewTolerator } from '../objects/workload-object.ts';
 import type { PolicySet } from '../policy/policy-set.ts';
+import { shellWord } from '../text/printable.ts';
 import {
   type DaemonExplanation,
   type DaemonFacts,

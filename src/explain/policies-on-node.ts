@@ -4,7 +4,7 @@ import type { BlockedBy, MissingTaint } from '../judge/missing-taint.ts';
 import { nodeDrift } from '../judge/node-drift.ts';
 import type { NodeView } from '../judge/node-view.ts';
 import { contradictions, type Disagreement, whyFirst } from '../judge/policy/contradictions.ts';
-import { formatTaint, identity, type Taint, valuesOf } from '../kubernetes/taint.ts';
+import { formatTaint, type Taint, taintIdentity, valuesOf } from '../kubernetes/taint.ts';
 import { enforcedPolicies, enforcedWithoutAudit, selectingPolicies } from '../policy/policy-index.ts';
 import { type CompiledTaintPolicy, type EnsuredTaint, isOnTrial } from '../policy/policy-set.ts';
 import type { TaintMode } from '../policy/taint-policy.ts';
@@ -157,7 +157,7 @@ function startupOf(
   taint: Taint,
   policies: readonly CompiledTaintPolicy[],
 ): Pick<TaintOnNode, 'state' | 'by' | 'untilReady'> | undefined {
-  const isIt = (one: EnsuredTaint) => identity(one.taint) === identity(taint);
+  const isIt = (one: EnsuredTaint) => taintIdentity(one.taint) === taintIdentity(taint);
   const by = policies.flatMap(({ name, mode, startup }) =>
     startup.filter(isIt).map(({ field }) => ({ policy: name, mode, field })),
   );
@@ -178,7 +178,7 @@ function missingOnNode(
     by: missing.map(({ policy: { name, mode }, field }) => ({ policy: name, mode, field })),
     blockedBy: isSet ? undefined : first.blockedBy,
     ...(missing.some(({ policy }) => isOnTrial(policy)) ? { onTrial: true } : {}),
-    otherValue: valueByTaint.has(identity(first.taint)),
+    otherValue: valueByTaint.has(taintIdentity(first.taint)),
   };
 }
 
@@ -213,7 +213,7 @@ function inTheWay(
 ): Pick<TaintOnNode, 'kept' | 'contradiction'> {
   const text = formatTaint(missed);
   const contradiction = contradictory.find(({ first, second }) => first.text === text || second.text === text);
-  const taint = taints.find((one) => identity(one) === identity(missed));
+  const taint = taints.find((one) => taintIdentity(one) === taintIdentity(missed));
   const by = taint === undefined ? [] : protectionsOf(taint, enforcing);
   return {
     ...(taint && by.length > 0 ? { kept: { taint, by } } : {}),

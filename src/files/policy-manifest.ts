@@ -1,7 +1,7 @@
 import { Document, type YAMLMap } from 'yaml';
-import { printable } from '../kubernetes/text.ts';
 import { POLICY_API_VERSION, type TaintPolicy } from '../policy/policy.ts';
 import type { TaintRule } from '../policy/taint-rule.ts';
+import { printable } from '../text/printable.ts';
 import { KUBECTL_YAML } from './documents.ts';
 import { yamlText } from './printed-data.ts';
 

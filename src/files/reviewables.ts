@@ -1,6 +1,6 @@
 import { type AdmissionRequest, decodeReview } from '../admission/admission-review.ts';
 import { isMapping } from '../kubernetes/json.ts';
-import { objectTitle } from '../kubernetes/text.ts';
+import { objectTitle } from '../kubernetes/object-title.ts';
 import { POLICY_API_VERSION } from '../policy/policy.ts';
 import type { Path } from '../policy/problem.ts';
 import { locateField, type SourceDocument } from './documents.ts';

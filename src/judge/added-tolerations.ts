@@ -1,4 +1,4 @@
-import { own, type StringMap } from '../kubernetes/label-selector.ts';
+import { ownValue, type StringMap } from '../kubernetes/label-selector.ts';
 import { formatToleration } from '../kubernetes/toleration.ts';
 import { type DaemonSetView, IGNORE_ANNOTATION, MAX_TOLERATIONS } from './daemon-set-view.ts';
 import type { Violation } from './decision.ts';
@@ -48,6 +48,6 @@ export function recordOfAdded(
 }
 
 function recordIn(annotations: StringMap): { readonly list: string; readonly by: string | undefined } {
-  const [list = '', by] = (own(annotations, ADDED_ANNOTATION) ?? '').split(BY, 2);
+  const [list = '', by] = (ownValue(annotations, ADDED_ANNOTATION) ?? '').split(BY, 2);
   return { list, by };
 }

@@ -1,4 +1,4 @@
-import { formatTaint, identity, parseTaint, type Taint } from '../kubernetes/taint.ts';
+import { formatTaint, parseTaint, type Taint, taintIdentity } from '../kubernetes/taint.ts';
 import { type CompiledTaintPolicy, type EnsuredTaint, isEnforced } from '../policy/policy-set.ts';
 
 /**
@@ -22,7 +22,7 @@ export interface AllowedRemovals {
   readonly entries: readonly AllowRemovalEntry[];
   /** The taints of the readable entries, as {@link formatTaint} writes them. */
   readonly taints: ReadonlySet<string>;
-  /** The {@link identity} of each of these taints, for comparisons with any value. */
+  /** The {@link taintIdentity} of each of these taints, for comparisons with any value. */
   readonly identities: ReadonlySet<string>;
 }
 
@@ -63,7 +63,7 @@ export function parseAllowedRemovals(annotation = ''): AllowedRemovals {
     .filter((text) => text !== '')
     .map((text): AllowRemovalEntry => ({ text, taint: taintIn(text) }));
   const taints = entries.flatMap(({ taint }) => taint ?? []);
-  return { entries, taints: new Set(taints.map(formatTaint)), identities: new Set(taints.map(identity)) };
+  return { entries, taints: new Set(taints.map(formatTaint)), identities: new Set(taints.map(taintIdentity)) };
 }
 
 function taintIn(text: string): Taint | undefined {
@@ -81,7 +81,7 @@ export function keepsOff(
   { taints, identities }: AllowedRemovals,
   { taint, anyValue }: Pick<EnsuredTaint, 'taint' | 'anyValue'>,
 ): boolean {
-  return anyValue ? identities.has(identity(taint)) : taints.has(formatTaint(taint));
+  return anyValue ? identities.has(taintIdentity(taint)) : taints.has(formatTaint(taint));
 }
 
 /**

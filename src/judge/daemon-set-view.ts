@@ -1,4 +1,4 @@
-import { own, type StringMap } from '../kubernetes/label-selector.ts';
+import { ownValue, type StringMap } from '../kubernetes/label-selector.ts';
 import type { Toleration } from '../kubernetes/toleration.ts';
 
 /** The annotation by which a DaemonSet opts out. Any value except `false` counts. */
@@ -35,7 +35,7 @@ export function hasTooManyTolerations({ tolerations }: Pick<DaemonSetView, 'tole
 
 /** Whether the owner of the DaemonSet opted out, by {@link IGNORE_ANNOTATION}. */
 export function optsOut({ annotations }: Pick<DaemonSetView, 'annotations'>): boolean {
-  return (own(annotations, IGNORE_ANNOTATION) ?? 'false') !== 'false';
+  return (ownValue(annotations, IGNORE_ANNOTATION) ?? 'false') !== 'false';
 }
 
 /** Whether no policy applies to the DaemonSet: it opted out, or is being deleted. */

@@ -1,10 +1,12 @@
 import { formatTaint, type Taint } from '../kubernetes/taint.ts';
-import { atMost, presentableWarnings, printable } from '../kubernetes/text.ts';
+import { presentableWarnings } from '../kubernetes/warnings.ts';
 import type { PolicyKind } from '../policy/policy.ts';
 import { type CompiledTaintPolicy, isOnTrial } from '../policy/policy-set.ts';
 import type { TaintMode } from '../policy/taint-policy.ts';
 import type { TolerationMode } from '../policy/toleration-policy.ts';
 import { groupsBy } from '../runtime/groups-by.ts';
+import { atMost } from '../text/counts.ts';
+import { printable } from '../text/printable.ts';
 import { auditKey, type Outcome, onTrial, removalOutcome } from './outcomes.ts';
 
 /** The violation of a field of a policy by a removed or missing taint, with its outcome. */

@@ -1,5 +1,5 @@
 import type { StringMap } from '../kubernetes/label-selector.ts';
-import { equalTaints, identity, sameTaint, type Taint, valuesAmong } from '../kubernetes/taint.ts';
+import { equalTaints, sameTaint, type Taint, taintIdentity, valuesAmong } from '../kubernetes/taint.ts';
 import { selectingPolicies } from '../policy/policy-index.ts';
 import { type CompiledTaintPolicy, type EnsuredTaint, isEnforcedWithoutAudit } from '../policy/policy-set.ts';
 import type { NodeView } from './node-view.ts';
@@ -45,7 +45,7 @@ export function carriedUntilReady(policy: CompiledTaintPolicy, taints: readonly 
  * The taints to set, one for each key and effect, with the value of the first policy that names a value. Policies come with the strongest mode first.
  */
 export function taintsToSet<Missing extends EnsuredTaint>(missing: readonly Missing[]): Missing[] {
-  const groups = Map.groupBy(missing, ({ taint }) => identity(taint));
+  const groups = Map.groupBy(missing, ({ taint }) => taintIdentity(taint));
   return [...groups.values()].flatMap((alike) => [...alike.filter(({ anyValue }) => !anyValue), ...alike].slice(0, 1));
 }
 
@@ -69,7 +69,7 @@ function missingOf(declared: readonly DeclaredTaint[], taints: readonly Taint[])
 
 /** Whether the taints contain the required one. @param valueByTaint see {@link valuesOf} */
 export function satisfies(valueByTaint: ReadonlyMap<string, string>, { taint, anyValue }: EnsuredTaint): boolean {
-  const value = valueByTaint.get(identity(taint));
+  const value = valueByTaint.get(taintIdentity(taint));
   return value !== undefined && (anyValue || value === (taint.value ?? ''));
 }
 

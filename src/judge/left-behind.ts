@@ -1,4 +1,4 @@
-import { own, type StringMap } from '../kubernetes/label-selector.ts';
+import { ownValue, type StringMap } from '../kubernetes/label-selector.ts';
 import { formatToleration, type Toleration } from '../kubernetes/toleration.ts';
 import { ADDED_ANNOTATION, addedTolerations } from './added-tolerations.ts';
 import { ALLOW_REMOVAL_ANNOTATION } from './allow-removal.ts';
@@ -36,7 +36,7 @@ export function leftOnDaemonSet(annotations: StringMap, tolerations: readonly To
 
 function pick(annotations: StringMap, names: readonly string[]): LeftAnnotation[] {
   return names.flatMap((name) => {
-    const value = own(annotations, name);
+    const value = ownValue(annotations, name);
     return value === undefined ? [] : [{ name, value }];
   });
 }

@@ -1,4 +1,4 @@
-import { identity, type Taint, valuesOf, withTaints } from '../kubernetes/taint.ts';
+import { type Taint, taintIdentity, valuesOf, withTaints } from '../kubernetes/taint.ts';
 import { isProtectedBy, selectingPolicies } from '../policy/policy-index.ts';
 import { type CompiledTaintPolicy, isEnforced } from '../policy/policy-set.ts';
 import { keepsOff, parseAllowedRemovals } from './allow-removal.ts';
@@ -40,7 +40,7 @@ export function nodeDrift(
   const groups = [
     ...Map.groupBy(
       absent.filter((one) => !isOff(one)),
-      ({ taint }) => identity(taint),
+      ({ taint }) => taintIdentity(taint),
     ).values(),
   ];
   const valueByTaint = valuesOf(node.taints);
@@ -59,7 +59,7 @@ export function nodeDrift(
     const enforcing = group.filter(({ policy }) => isEnforced(policy));
     if (enforcing.length === 0) return 'ModeDoesNotRestore';
     if (valuesRequiredOf(target) > 1) return 'ValuesDiffer';
-    const present = valueByTaint.get(identity(target));
+    const present = valueByTaint.get(taintIdentity(target));
     const requiring = new Set(enforcing.map(({ policy }) => policy));
     const others = selecting.filter((policy) => !requiring.has(policy));
     if (present !== undefined && isProtectedBy(others, { ...target, value: present })) return 'OtherValuePresent';
@@ -70,7 +70,7 @@ export function nodeDrift(
   /** How many values of the taint enforced policies require on the node. */
   function valuesRequiredOf(taint: Taint): number {
     const required = requiredTaints(node.labels, policies).filter(
-      (one) => isEnforced(one.policy) && !one.anyValue && identity(one.taint) === identity(taint),
+      (one) => isEnforced(one.policy) && !one.anyValue && taintIdentity(one.taint) === taintIdentity(taint),
     );
     return new Set(required.map((one) => one.taint.value)).size;
   }

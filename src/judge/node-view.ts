@@ -1,4 +1,4 @@
-import { own, type StringMap } from '../kubernetes/label-selector.ts';
+import { ownValue, type StringMap } from '../kubernetes/label-selector.ts';
 import type { Taint } from '../kubernetes/taint.ts';
 import type { NodeBoot, StartupBoot } from './node-boot.ts';
 
@@ -17,7 +17,7 @@ export function sameLabels(
   { labels: other }: Pick<NodeView, 'labels'>,
 ): boolean {
   const keys = Object.keys(one);
-  return keys.length === Object.keys(other).length && keys.every((key) => own(one, key) === own(other, key));
+  return keys.length === Object.keys(other).length && keys.every((key) => ownValue(one, key) === ownValue(other, key));
 }
 
 /** What startup taints may wait for in the status of a Node. */

@@ -1,5 +1,3 @@
-import { printable } from './text.ts';
-
 /** The object of an Event. */
 export interface ObjectReference {
   readonly apiVersion: string;
@@ -30,15 +28,4 @@ export function daemonSetReference({
 /** The Event's namespace: that of its object, `default` for a cluster-scoped one (as client-go's event recorder). */
 export function namespaceOf({ namespace }: ObjectReference): string {
   return namespace || 'default';
-}
-
-/** The text on one line of printable characters, shortened with dots to at most `bytes` bytes of UTF-8. */
-export function printableWithin(text: string, bytes: number): string {
-  // Each character has at least one byte, so the rest of a longer text need not be read.
-  const shown = printable(text.slice(0, bytes + 1));
-  if (Buffer.byteLength(shown) <= bytes) return shown;
-  const kept = Buffer.alloc(bytes - 3);
-  const { written } = new TextEncoder().encodeInto(shown, kept);
-  // Copied as bytes, because a slice would keep the whole text in memory.
-  return `${kept.toString('utf8', 0, written)}...`;
 }

@@ -1,5 +1,5 @@
 /**
- * Labels or annotations of an object; null is Go's empty string. Read them with {@link own}, because users choose their keys.
+ * Labels or annotations of an object; null is Go's empty string. Read them with {@link ownValue}, because users choose their keys.
  */
 export type StringMap = Readonly<Record<string, string | null>>;
 
@@ -20,7 +20,7 @@ export interface LabelSelectorRequirement {
 export const NAMESPACE_NAME_LABEL = 'kubernetes.io/metadata.name';
 
 /** The value of `key` if the map itself has it, never an inherited one such as `constructor`. */
-export function own(map: StringMap, key: string): string | undefined {
+export function ownValue(map: StringMap, key: string): string | undefined {
   return Object.hasOwn(map, key) ? (map[key] ?? '') : undefined;
 }
 
@@ -49,7 +49,7 @@ export function compileSelector({
   const required = Object.entries(matchLabels);
   const expressions = matchExpressions.map(({ key, operator, values }) => ({ key, operator, values: new Set(values) }));
   return (labels) =>
-    required.every(([key, value]) => own(labels, key) === value) &&
+    required.every(([key, value]) => ownValue(labels, key) === value) &&
     expressions.every((requirement) => satisfies(requirement, labels));
 }
 
@@ -58,7 +58,7 @@ interface CompiledRequirement extends Pick<LabelSelectorRequirement, 'key' | 'op
 }
 
 function satisfies({ key, operator, values }: CompiledRequirement, labels: StringMap): boolean {
-  const value = own(labels, key);
+  const value = ownValue(labels, key);
   switch (operator) {
     case 'In':
       return value !== undefined && values.has(value);

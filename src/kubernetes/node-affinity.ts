@@ -1,4 +1,4 @@
-import { own, type StringMap } from './label-selector.ts';
+import { ownValue, type StringMap } from './label-selector.ts';
 import { isLabelValue, isQualifiedName } from './names.ts';
 
 /** A NodeSelectorTerm of core/v1: all of its requirements must be met. One without any matches no node. */
@@ -62,7 +62,7 @@ type CompiledRequirement = (node: AffinityNode) => UnmetRequirement | undefined;
 function compileTerm({ matchExpressions, matchFields }: NodeSelectorTerm): CompiledRequirement[] {
   return [
     ...matchExpressions.map((requirement) =>
-      compile(requirement, labelTest(requirement), ({ labels }) => own(labels, requirement.key)),
+      compile(requirement, labelTest(requirement), ({ labels }) => ownValue(labels, requirement.key)),
     ),
     ...matchFields.map((requirement) =>
       compile(requirement, fieldTest(requirement), ({ name }) =>

@@ -31,7 +31,7 @@ export function compilePattern(pattern: string): (text: string) => boolean {
 }
 
 /** True if some text matches both patterns, in which `*` stands for any characters. */
-export function overlap(a: string, b: string): boolean {
+export function patternsOverlap(a: string, b: string): boolean {
   if (!isPattern(a)) return matchesPattern(b, a);
   if (!isPattern(b)) return matchesPattern(a, b);
   // The parts between the first and the last star can follow each other in one text: only the ends can contradict each other.

@@ -1,4 +1,4 @@
-import { type LabelSelector, type LabelSelectorRequirement, own } from './label-selector.ts';
+import { type LabelSelector, type LabelSelectorRequirement, ownValue } from './label-selector.ts';
 
 /**
  * All requirements of a selector, each for one label. Empty for a selector that selects everything. Without empty lists, which the API server does
@@ -7,7 +7,9 @@ import { type LabelSelector, type LabelSelectorRequirement, own } from './label-
 export function requirementsOf(selector: LabelSelector = {}): LabelSelectorRequirement[] {
   const { matchLabels = {}, matchExpressions = [] } = selector;
   return [
-    ...Object.keys(matchLabels).map((key) => ({ key, operator: 'In', values: [own(matchLabels, key) ?? ''] }) as const),
+    ...Object.keys(matchLabels).map(
+      (key) => ({ key, operator: 'In', values: [ownValue(matchLabels, key) ?? ''] }) as const,
+    ),
     ...matchExpressions.map(({ key, operator, values = [] }) => ({
       key,
       operator,

@@ -30,7 +30,7 @@ export function taintsOnlyIn(taints: readonly Taint[], others: readonly Taint[])
   if (taints.length === 0) return [];
   const [compared, otherOnes] = taints.length > MANY ? withoutEqualEnds(taints, others) : [taints, others];
   const otherValues = valuesOf(otherOnes);
-  return compared.filter((taint) => otherValues.get(identity(taint)) !== (taint.value ?? ''));
+  return compared.filter((taint) => otherValues.get(taintIdentity(taint)) !== (taint.value ?? ''));
 }
 
 /** Longer lists are compared without their equal ends, which takes less time. */
@@ -59,9 +59,9 @@ function isCopy(a: Taint | undefined, b: Taint | undefined): boolean {
   return a.key === b.key && a.effect === b.effect && a.value === b.value && a.timeAdded === b.timeAdded;
 }
 
-/** The values of taints by their {@link identity}. Empty for a taint without one. */
+/** The values of taints by their {@link taintIdentity}. Empty for a taint without one. */
 export function valuesOf(taints: readonly Taint[]): ReadonlyMap<string, string> {
-  return new Map(taints.map((taint) => [identity(taint), taint.value ?? '']));
+  return new Map(taints.map((taint) => [taintIdentity(taint), taint.value ?? '']));
 }
 
 /**
@@ -81,12 +81,12 @@ export function valuesAmong(
  */
 export function withTaints(taints: readonly Taint[], additions: readonly Taint[]): Taint[] {
   if (additions.length === 0) return [...taints];
-  const missing = new Map(additions.map((taint) => [identity(taint), taint]));
+  const missing = new Map(additions.map((taint) => [taintIdentity(taint), taint]));
   const keys = new Set(additions.map(({ key }) => key));
   const result = taints.map((taint) => {
     if (!keys.has(taint.key)) return taint;
-    const replacement = missing.get(identity(taint));
-    missing.delete(identity(taint));
+    const replacement = missing.get(taintIdentity(taint));
+    missing.delete(taintIdentity(taint));
     return replacement ?? taint;
   });
   return [...result, ...missing.values()];
@@ -96,7 +96,7 @@ export function withTaints(taints: readonly Taint[], additions: readonly Taint[]
  * The identity of a taint on a node, for maps: a node can have tens of thousands of taints. Effects have no colon, so two different taints never have
  * the same identity, even if a key is not validated yet.
  */
-export function identity({ key, effect }: Pick<Taint, 'key' | 'effect'>): string {
+export function taintIdentity({ key, effect }: Pick<Taint, 'key' | 'effect'>): string {
   return `${effect}:${key}`;
 }
 

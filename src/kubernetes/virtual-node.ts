@@ -1,4 +1,4 @@
-import { own, type StringMap } from './label-selector.ts';
+import { ownValue, type StringMap } from './label-selector.ts';
 
 /**
  * Labels of nodes that stand for a service which runs single pods: Virtual Kubelet and its providers, and EKS Fargate
@@ -15,5 +15,5 @@ export function virtualNodeLabel({
 }: {
   readonly labels: StringMap;
 }): readonly [key: string, value: string] | undefined {
-  return VIRTUAL_NODE_LABELS.find(([key, value]) => own(labels, key) === value);
+  return VIRTUAL_NODE_LABELS.find(([key, value]) => ownValue(labels, key) === value);
 }

@@ -6,7 +6,7 @@ import { LABELS } from '../cel-rules/selection.ts';
 import { lacksDeclared, TAINTS } from '../cel-rules/taints.ts';
 import { clearsEntriesAtRegistration } from '../judge/allow-removal.ts';
 import { requirementsOf, satisfiable } from '../kubernetes/selector-overlap.ts';
-import { identity } from '../kubernetes/taint.ts';
+import { taintIdentity } from '../kubernetes/taint.ts';
 import { byStrength, type CompiledTaintPolicy, type EnsuredTaint, isEnforced } from '../policy/policy-set.ts';
 import { DELETED_FROM_NEW_NODE } from './allow-removal.ts';
 import { type Assembled, mutating, validating } from './assemble.ts';
@@ -18,8 +18,12 @@ import { puttingTaints } from './put-taints.ts';
 
 /** The required and startup taints of a policy, which new nodes get. If it declares one with a value and with any value, the value counts. */
 function registrationTaintsOf({ ensured }: CompiledTaintPolicy): EnsuredTaint[] {
-  const withValue = new Map(ensured.filter(({ anyValue }) => !anyValue).map((one) => [identity(one.taint), one]));
-  return [...new Map(ensured.map((one) => [identity(one.taint), withValue.get(identity(one.taint)) ?? one])).values()];
+  const withValue = new Map(ensured.filter(({ anyValue }) => !anyValue).map((one) => [taintIdentity(one.taint), one]));
+  return [
+    ...new Map(
+      ensured.map((one) => [taintIdentity(one.taint), withValue.get(taintIdentity(one.taint)) ?? one]),
+    ).values(),
+  ];
 }
 
 /** The stronger ones of the other policies that may select the same node and set taints when it registers. */
@@ -34,7 +38,9 @@ function strongerThan(policy: CompiledTaintPolicy, others: readonly CompiledTain
 function isOverridden({ taint, anyValue }: EnsuredTaint, stronger: readonly CompiledTaintPolicy[]): Expression {
   if (anyValue) return FALSE;
   const overrides = (one: EnsuredTaint) =>
-    identity(one.taint) === identity(taint) && !one.anyValue && (one.taint.value ?? '') !== (taint.value ?? '');
+    taintIdentity(one.taint) === taintIdentity(taint) &&
+    !one.anyValue &&
+    (one.taint.value ?? '') !== (taint.value ?? '');
   return any(
     stronger.filter((one) => registrationTaintsOf(one).some(overrides)).map((one) => conditionsOf(one).selects.after),
   );

@@ -23,7 +23,7 @@ import {
   SYSTEM_PREFIX,
   TOLERATE,
 } from '../judge/request/pod-authorization.ts';
-import { givenEffects } from '../kubernetes/toleration.ts';
+import { givenEffects } from '../kubernetes/daemon-tolerations.ts';
 
 /*
  * Which pods, or templates of pods, need authorization, in CEL: the same as neededAuthorizations of ../judge/request/pod-authorization.ts.

@@ -2,9 +2,10 @@ import { conditionalList, dividedLists } from '../cel/conditional-lists.ts';
 import { any, cel, type Expression, not, referenced, repeated, TRUE, type Variable } from '../cel/expression.ts';
 import { HOST_NETWORK, notTolerated, rangeLiteral, selectsDaemonSet } from '../cel-rules/daemon-sets.ts';
 import { inOrder, type RequiredToleration, rangesInOrder } from '../judge/request/needed-tolerations.ts';
-import { overlap } from '../kubernetes/pattern.ts';
+import { alwaysTolerated } from '../kubernetes/daemon-tolerations.ts';
+import { patternsOverlap } from '../kubernetes/pattern.ts';
 import { requirementsOf, satisfiable } from '../kubernetes/selector-overlap.ts';
-import { alwaysTolerated, type TaintRange } from '../kubernetes/toleration.ts';
+import type { TaintRange } from '../kubernetes/taint-range.ts';
 import type { DaemonSetSelection } from '../policy/daemon-set-selection.ts';
 import { byName, type CompiledTolerationPolicy } from '../policy/policy-set.ts';
 
@@ -48,7 +49,7 @@ export function requiredWith(
 /** True if both may select one DaemonSet. */
 function meet(a: DaemonSetSelection, b: DaemonSetSelection): boolean {
   const overlapping = (some: readonly string[], others: readonly string[]) =>
-    some.some((one) => others.some((other) => overlap(one, other)));
+    some.some((one) => others.some((other) => patternsOverlap(one, other)));
   return (
     overlapping(a.namespaces, b.namespaces) &&
     overlapping(a.names ?? ['*'], b.names ?? ['*']) &&

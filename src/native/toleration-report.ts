@@ -23,7 +23,9 @@ import {
   TOLERATIONS,
 } from '../cel-rules/daemon-sets.ts';
 import { resultKey } from '../judge/outcomes.ts';
-import { alwaysTolerated, formatSeconds, formatToleration, rangesOf } from '../kubernetes/toleration.ts';
+import { alwaysTolerated } from '../kubernetes/daemon-tolerations.ts';
+import { rangesOf } from '../kubernetes/taint-range.ts';
+import { formatSeconds, formatToleration } from '../kubernetes/toleration.ts';
 import type { CompiledTolerationPolicy } from '../policy/policy-set.ts';
 import { type ConditionalNeed, lackingLists, needsAmong, type RequiredTolerations } from './required-tolerations.ts';
 

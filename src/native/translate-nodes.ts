@@ -4,7 +4,7 @@ import { REMOVES_TAINTS } from '../cel-rules/taints.ts';
 import { ALLOW_REMOVAL_ANNOTATION, clearsEntriesAtRegistration } from '../judge/allow-removal.ts';
 import { setsTaintsAgain } from '../judge/node-boot.ts';
 import { resultKey } from '../judge/outcomes.ts';
-import { isPattern, matchesPattern, overlap } from '../kubernetes/pattern.ts';
+import { isPattern, matchesPattern, patternsOverlap } from '../kubernetes/pattern.ts';
 import { isTransientTaintKey } from '../kubernetes/transient-taints.ts';
 import { byName, type CompiledTaintPolicy, isEnforced } from '../policy/policy-set.ts';
 import type { TaintRule } from '../policy/taint-rule.ts';
@@ -89,7 +89,7 @@ export function rulesOverlap(some: readonly TaintRule[], others: readonly TaintR
       (b) =>
         mayBeEqual(a.effect, b.effect) &&
         mayBeEqual(a.value, b.value) &&
-        overlap(a.key, b.key) &&
+        patternsOverlap(a.key, b.key) &&
         !isBeyondPattern(a, b) &&
         !isBeyondPattern(b, a),
     ),

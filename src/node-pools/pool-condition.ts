@@ -1,6 +1,6 @@
-import { atMost } from '../kubernetes/text.ts';
 import { type CompiledTaintPolicy, isEnforced } from '../policy/policy-set.ts';
 import type { StateOf } from '../policy/reporting/status-conditions.ts';
+import { atMost } from '../text/counts.ts';
 import { lackText } from './lack-text.ts';
 import { howToDeclare } from './pool-declaration.ts';
 import { comingTaints, isOnEveryNode, type UndeclaredTaint } from './undeclared-taints.ts';

@@ -1,6 +1,6 @@
 import type { Operation } from '../kubernetes/json-patch.ts';
 import { formatTaint, sameTaint, type Taint, withTaints } from '../kubernetes/taint.ts';
-import { shellWord } from '../kubernetes/text.ts';
+import { shellWord } from '../text/printable.ts';
 import { AUTOSCALER_STARTUP_PREFIX, CAPACITY_TAINTS_ANNOTATION, type NodePool, type PoolList } from './node-pool.ts';
 import type { UndeclaredTaint } from './undeclared-taints.ts';
 

@@ -1,5 +1,5 @@
-import { own, type StringMap } from '../kubernetes/label-selector.ts';
-import { formatTaint, identity, REPELLING_EFFECTS, sameTaint, type Taint } from '../kubernetes/taint.ts';
+import { ownValue, type StringMap } from '../kubernetes/label-selector.ts';
+import { formatTaint, REPELLING_EFFECTS, sameTaint, type Taint, taintIdentity } from '../kubernetes/taint.ts';
 import { isStartupTaintKey } from '../kubernetes/transient-taints.ts';
 import type { CompiledTaintPolicy } from '../policy/policy-set.ts';
 import {
@@ -37,10 +37,12 @@ export function seenStartupTaints(
 ): SeenStartupTaint[] {
   const repelling = taints.filter(({ effect }) => REPELLING_EFFECTS.some((one) => one === effect));
   if (repelling.length === 0) return [];
-  const ours = new Set(policies.flatMap(({ untilReady }) => untilReady.map(({ taint }) => identity(taint))));
+  const ours = new Set(policies.flatMap(({ untilReady }) => untilReady.map(({ taint }) => taintIdentity(taint))));
   return repelling
-    .filter((taint) => (ours.has(identity(taint)) || isStartupTaintKey(taint.key)) && !isKnownToAutoscalers(taint.key))
-    .map((taint) => ({ taint, node: name, nodePool: own(labels, NODE_POOL_LABEL) }));
+    .filter(
+      (taint) => (ours.has(taintIdentity(taint)) || isStartupTaintKey(taint.key)) && !isKnownToAutoscalers(taint.key),
+    )
+    .map((taint) => ({ taint, node: name, nodePool: ownValue(labels, NODE_POOL_LABEL) }));
 }
 
 /** Taints that the nodes of a NodePool carried and its template does not declare. */
@@ -70,7 +72,7 @@ export function unknownStartupTaints(
       ({ nodePool, taint }) =>
         nodePool === pool.name && !isKnownToKarpenter(taint.key) && !known.some((one) => sameTaint(one, taint)),
     );
-    const each = new Map(unknown.toReversed().map((one) => [identity(one.taint), one]));
+    const each = new Map(unknown.toReversed().map((one) => [taintIdentity(one.taint), one]));
     return each.size === 0 ? [] : [{ pool, seen: [...each.values()].reverse() }];
   });
 }

@@ -10,11 +10,11 @@ import {
 } from '../judge/node-boot.ts';
 import type { DesiredNode, NodeStatus, NodeView } from '../judge/node-view.ts';
 import { jsonPointer, type Operation } from '../kubernetes/json-patch.ts';
-import { own } from '../kubernetes/label-selector.ts';
+import { ownValue } from '../kubernetes/label-selector.ts';
 import { LABEL_VALUE_LENGTH, QUALIFIED_NAME_LENGTH } from '../kubernetes/names.ts';
 import type { Taint } from '../kubernetes/taint.ts';
-import { withinBudget } from '../kubernetes/text.ts';
 import { isReadyResource } from '../policy/ready-when.ts';
+import { withinBudget } from '../runtime/within-budget.ts';
 import { listPatch } from './list-patch.ts';
 import { lastWriter, type ManagedFields } from './managed-fields.ts';
 import { Bounded, Nullish, RequestMetaSchema, reader } from './object-schema.ts';
@@ -48,7 +48,7 @@ export function viewNode({ metadata, spec }: NodeObject, name: string): NodeView
     name: metadata.name || name,
     labels: metadata.labels ?? {},
     taints: spec?.taints ?? [],
-    allowRemoval: own(metadata.annotations ?? {}, ALLOW_REMOVAL_ANNOTATION),
+    allowRemoval: ownValue(metadata.annotations ?? {}, ALLOW_REMOVAL_ANNOTATION),
   };
 }
 
@@ -99,7 +99,7 @@ export function viewNodeStatus(node: NodeObject): NodeStatus {
 export function viewNodeBoot(node: NodeObject): Pick<NodeBoot, 'bootId' | 'startupBoot'> {
   const { status } = node as { readonly status?: { readonly nodeInfo?: { readonly bootID?: unknown } | null } | null };
   const bootId = validBootId(status?.nodeInfo?.bootID);
-  const startupBoot = parseStartupBoot(own(node.metadata.annotations ?? {}, STARTUP_BOOT_ANNOTATION));
+  const startupBoot = parseStartupBoot(ownValue(node.metadata.annotations ?? {}, STARTUP_BOOT_ANNOTATION));
   return { ...(bootId === undefined ? {} : { bootId }), ...(startupBoot === undefined ? {} : { startupBoot }) };
 }
 
@@ -155,7 +155,7 @@ interface DesiredAnnotation {
 
 /** Without a map of annotations, one must be added before anything can be added to it. */
 function patchAnnotations({ annotations }: NodeObject['metadata'], desired: readonly DesiredAnnotation[]): Operation[] {
-  const changed = desired.filter(({ name, value }) => value !== own(annotations ?? {}, name));
+  const changed = desired.filter(({ name, value }) => value !== ownValue(annotations ?? {}, name));
   if (changed.length === 0) return [];
   if (!annotations) {
     const value = Object.fromEntries(changed.map((one) => [one.name, one.value]));

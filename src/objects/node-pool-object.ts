@@ -1,4 +1,4 @@
-import { type LabelSelectorRequirement, own, type StringMap } from '../kubernetes/label-selector.ts';
+import { type LabelSelectorRequirement, ownValue, type StringMap } from '../kubernetes/label-selector.ts';
 import { isDnsSubdomain, isLabelValue, isQualifiedName } from '../kubernetes/names.ts';
 import { parseTaint, type Taint } from '../kubernetes/taint.ts';
 import { CAPACITY_TAINTS_ANNOTATION, NODE_POOL_LABEL, type NodePool } from '../node-pools/node-pool.ts';
@@ -121,7 +121,8 @@ export function viewMachinePool(
   const { metadata, spec } = object as MachinesObject;
   const { name, namespace = '', deletionTimestamp, ownerReferences } = metadata;
   const annotations = metadata.annotations ?? {};
-  const isScaledFromZero = Number(own(annotations, MAX_SIZE) ?? 0) > 0 && Number(own(annotations, MIN_SIZE) ?? 0) === 0;
+  const isScaledFromZero =
+    Number(ownValue(annotations, MAX_SIZE) ?? 0) > 0 && Number(ownValue(annotations, MIN_SIZE) ?? 0) === 0;
   const isOwned = ownerReferences?.some(({ controller }) => controller) ?? false;
   if (deletionTimestamp !== undefined || !isScaledFromZero || (kind === 'MachineSet' && isOwned)) return undefined;
   if (!clusters.has(`${namespace}/${spec?.clusterName ?? ''}`)) return undefined;
@@ -131,14 +132,14 @@ export function viewMachinePool(
     name,
     labels: [
       ...labelRequirements(spec?.template?.metadata?.labels).filter(({ key }) => isSynced(key)),
-      ...textsOf(own(annotations, CAPACITY_LABELS)).flatMap((text) => {
+      ...textsOf(ownValue(annotations, CAPACITY_LABELS)).flatMap((text) => {
         const [key = '', value] = text.split('=', 2);
         return value === undefined ? [] : [labelRequirement(key.trim(), value.trim())];
       }),
     ].slice(0, MAX_LISTED),
     // The bootstrap configuration may contain more.
     isComplete: false,
-    taints: textsOf(own(annotations, CAPACITY_TAINTS_ANNOTATION)).flatMap((text) => {
+    taints: textsOf(ownValue(annotations, CAPACITY_TAINTS_ANNOTATION)).flatMap((text) => {
       const taint = parseTaint(text.trim());
       return taint && isValid(taint) ? [taint] : [];
     }),
@@ -164,8 +165,8 @@ function isSynced(key: string): boolean {
 /** NAMESPACE/NAME of the Cluster (cluster.x-k8s.io) whose node it is, as Cluster API writes it on its nodes; undefined for none. */
 export function machineClusterOf({ metadata }: NodeObject): string | undefined {
   const annotations = metadata.annotations ?? {};
-  const name = own(annotations, 'cluster.x-k8s.io/cluster-name');
-  const namespace = own(annotations, 'cluster.x-k8s.io/cluster-namespace');
+  const name = ownValue(annotations, 'cluster.x-k8s.io/cluster-name');
+  const namespace = ownValue(annotations, 'cluster.x-k8s.io/cluster-namespace');
   return name && namespace && isDnsSubdomain(name) && isDnsSubdomain(namespace) ? `${namespace}/${name}` : undefined;
 }
 

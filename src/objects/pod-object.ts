@@ -1,4 +1,4 @@
-import { own, type StringMap } from '../kubernetes/label-selector.ts';
+import { ownValue, type StringMap } from '../kubernetes/label-selector.ts';
 import { DNS_SUBDOMAIN_LENGTH, QUALIFIED_NAME_LENGTH } from '../kubernetes/names.ts';
 import type { Toleration } from '../kubernetes/toleration.ts';
 import type { Path } from '../policy/problem.ts';
@@ -152,5 +152,5 @@ export const MIRROR_ANNOTATION = 'kubernetes.io/config.mirror';
  * @throws MalformedObjectError
  */
 export function isMirrorPod(value: unknown, path: Path): boolean {
-  return own(asObject(value, path).metadata.annotations ?? {}, MIRROR_ANNOTATION) !== undefined;
+  return ownValue(asObject(value, path).metadata.annotations ?? {}, MIRROR_ANNOTATION) !== undefined;
 }

@@ -1,8 +1,8 @@
-import { groupedNumber, shellWord } from '../kubernetes/text.ts';
 import { daemonSetName } from '../policy/ready-when.ts';
 import { type Harm, worstFirst } from '../policy/reporting/harm.ts';
+import { groupedCount, groupedNumber } from '../text/counts.ts';
+import { shellWord } from '../text/printable.ts';
 import type { EvaluatedRow } from './coverage-matrix.ts';
-import { groupedCount } from './grouped-numbers.ts';
 import { daemonSetAt } from './places.ts';
 import type { Fix } from './state.ts';
 import type { LeaderView } from './state-views.ts';

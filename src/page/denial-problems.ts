@@ -1,6 +1,6 @@
-import { atMost, shellWord } from '../kubernetes/text.ts';
+import { atMost, groupedCount } from '../text/counts.ts';
+import { shellWord } from '../text/printable.ts';
 import type { DenialsOfComponent } from './decision-log.ts';
-import { groupedCount } from './grouped-numbers.ts';
 import { nodeAt } from './places.ts';
 import type { ReplicaView } from './state-views.ts';
 import { problemsOfCauses, type UnrankedProblem } from './unranked-problem.ts';

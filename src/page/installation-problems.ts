@@ -1,5 +1,5 @@
+import { groupedCount } from '../text/counts.ts';
 import { DOCTOR } from './doctor-fix.ts';
-import { groupedCount } from './grouped-numbers.ts';
 import type { ReplicaView } from './state-views.ts';
 import type { UnrankedProblem } from './unranked-problem.ts';
 

@@ -1,7 +1,7 @@
 import type { ClusterNode } from '../cluster/objects/cluster-objects.ts';
 import { type BlockedBy, harmOfMissingTaint, type MissingTaint, whyNotSet } from '../judge/missing-taint.ts';
 import { nodeDrift } from '../judge/node-drift.ts';
-import { formatTaint, identity, type Taint, valuesOf } from '../kubernetes/taint.ts';
+import { formatTaint, type Taint, taintIdentity, valuesOf } from '../kubernetes/taint.ts';
 import { selectingPolicies } from '../policy/policy-index.ts';
 import { type CompiledTaintPolicy, isOnTrial } from '../policy/policy-set.ts';
 import type { CompiledTaintRule } from '../policy/taint-rule.ts';
@@ -111,7 +111,7 @@ function rowOf(
     if (fields === undefined) return '-';
     const missingTaint = lost.get(`${column.policy} ${column.field}`);
     if (missingTaint !== undefined) {
-      const carriedValue = valueByTaint.get(identity(missingTaint.taint));
+      const carriedValue = valueByTaint.get(taintIdentity(missingTaint.taint));
       noteIndexes.push(notes.indexOf(noteOn(missingTaint, carriedValue)));
       if (missingTaint.blockedBy === 'Conflict') return 'c';
       return carriedValue === undefined ? 'm' : 'd';
@@ -129,7 +129,7 @@ function rowOf(
 
 /** If two rules protect one taint, only the first is reported as its protection. */
 function isPresent({ key, effect, ensure }: CompiledTaintRule, valueByTaint: ReadonlyMap<string, string>): boolean {
-  return ensure === 'Always' && effect !== undefined && valueByTaint.has(identity({ key, effect }));
+  return ensure === 'Always' && effect !== undefined && valueByTaint.has(taintIdentity({ key, effect }));
 }
 
 function noteOn(missingTaint: MissingTaint, carriedValue: string | undefined): EvaluatedNote {

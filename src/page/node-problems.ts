@@ -1,9 +1,9 @@
 import { nextStepFor } from '../judge/missing-taint.ts';
 import { CONFLICT_EVENTS, EVICTS, taintCommand } from '../judge/taint-commands.ts';
-import { groupedNumber, shellWord } from '../kubernetes/text.ts';
 import { type Harm, worstFirst } from '../policy/reporting/harm.ts';
 import { oncePer } from '../runtime/once-per.ts';
-import { groupedCount } from './grouped-numbers.ts';
+import { groupedCount, groupedNumber } from '../text/counts.ts';
+import { shellWord } from '../text/printable.ts';
 import type { EvaluatedNodes, EvaluatedNote } from './node-map.ts';
 import { nodeAt } from './places.ts';
 import type { Fix, NodeMap } from './state.ts';

@@ -1,11 +1,11 @@
 import { rolloutCommandFor } from '../coverage/gap-remedy.ts';
-import { groupedNumber, shellWord } from '../kubernetes/text.ts';
 import type { PolicyKind } from '../policy/policy.ts';
 import { daemonSetName } from '../policy/ready-when.ts';
 import { harmOfCondition } from '../policy/reporting/harm.ts';
+import { groupedCount, groupedNumber } from '../text/counts.ts';
+import { shellWord } from '../text/printable.ts';
 import { explainTooMany } from './coverage-problems.ts';
 import { DOCTOR } from './doctor-fix.ts';
-import { groupedCount } from './grouped-numbers.ts';
 import { daemonSetAt, nodeAt } from './places.ts';
 import type { Fix, Place, PolicyState } from './state.ts';
 import type { LeaderView, ReplicaView } from './state-views.ts';

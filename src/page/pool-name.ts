@@ -1,4 +1,4 @@
-import { own, type StringMap } from '../kubernetes/label-selector.ts';
+import { ownValue, type StringMap } from '../kubernetes/label-selector.ts';
 import { formatRequirement, requirementsOf } from '../kubernetes/selector-overlap.ts';
 import type { CompiledTaintPolicy } from '../policy/policy-set.ts';
 
@@ -23,6 +23,6 @@ export function poolName(labels: StringMap, selecting: readonly Pick<CompiledTai
     const requirements = requirementsOf(nodeSelector);
     if (requirements.length > 0) return requirements.map(formatRequirement).join(', ');
   }
-  const key = POOL_LABELS.find((label) => own(labels, label));
-  return key === undefined ? OTHERS : `${key}=${own(labels, key)}`;
+  const key = POOL_LABELS.find((label) => ownValue(labels, label));
+  return key === undefined ? OTHERS : `${key}=${ownValue(labels, key)}`;
 }

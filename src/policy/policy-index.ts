@@ -1,4 +1,4 @@
-import { type LabelSelector, own, type StringMap } from '../kubernetes/label-selector.ts';
+import { type LabelSelector, ownValue, type StringMap } from '../kubernetes/label-selector.ts';
 import { isPattern } from '../kubernetes/pattern.ts';
 import type { Taint } from '../kubernetes/taint.ts';
 import { oncePer } from '../runtime/once-per.ts';
@@ -57,7 +57,7 @@ const selectionFrom = oncePer((policies: Policies) => {
 
   return (labels: StringMap): Policies => {
     const places = [...others];
-    for (const [key, byValue] of byLabel) places.push(...(byValue.get(own(labels, key) ?? NO_VALUE) ?? []));
+    for (const [key, byValue] of byLabel) places.push(...(byValue.get(ownValue(labels, key) ?? NO_VALUE) ?? []));
     const found = inOrder(places).filter((place) => policies[place]?.selectsNode(labels));
     if (found.length === policies.length) return policies;
     const name = found.join();

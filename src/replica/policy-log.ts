@@ -2,10 +2,10 @@ import type { Logger } from 'pino';
 import type { ClusterPolicies } from '../cluster/policies/policies.ts';
 import type { PolicyObject } from '../cluster/policies/policy-object.ts';
 import type { PolicyLoad } from '../files/policy-store.ts';
-import { printable } from '../kubernetes/text.ts';
 import { modeOf, type Policy, type PolicyKind, type TaintPolicy } from '../policy/policy.ts';
 import { formatPath, formatProblem } from '../policy/problem.ts';
 import type { AdmissionMetrics } from '../server/metrics.ts';
+import { printable } from '../text/printable.ts';
 import type { Metrics } from './metrics.ts';
 
 /** Logs and counts what was read of the policy files. */

@@ -12,8 +12,8 @@ import { definitionOf } from '../cluster/policies/policy-definitions.ts';
 import type { PolicyObject } from '../cluster/policies/policy-object.ts';
 import { POLICY_RESOURCES } from '../cluster/policies/policy-paths.ts';
 import type { PolicyStore } from '../files/policy-store.ts';
-import { atMost } from '../kubernetes/text.ts';
 import type { Check } from '../server/admin-server.ts';
+import { atMost } from '../text/counts.ts';
 
 /**
  * How long an API server may take to learn of a stored webhook configuration. `PROPAGATION_MS` of certs/rotation.ts is longer, because an earlier

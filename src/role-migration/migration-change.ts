@@ -3,7 +3,7 @@ import type { Operation } from '../kubernetes/json-patch.ts';
 import type { StringMap } from '../kubernetes/label-selector.ts';
 import type { NodeSelectorTerm } from '../kubernetes/node-affinity.ts';
 import { NEW_ROLE, OLD_ROLE } from '../kubernetes/roles.ts';
-import { identity, sameTaint, type Taint } from '../kubernetes/taint.ts';
+import { sameTaint, type Taint, taintIdentity } from '../kubernetes/taint.ts';
 import { isTransientTaintKey } from '../kubernetes/transient-taints.ts';
 import type { Policy, TaintPolicy, TolerationPolicy } from '../policy/policy.ts';
 import { compilePolicies, isEnforced } from '../policy/policy-set.ts';
@@ -127,9 +127,9 @@ function taintsSetBy(policies: readonly Policy[], { labels, taints }: Scheduling
     .taintPolicies.filter((policy) => isEnforced(policy) && policy.selectsNode(after) && !policy.selectsNode(labels))
     .flatMap(({ required }) => required)
     .filter(({ taint }) => {
-      const isThere = taints.some((other) => identity(other) === identity(taint));
+      const isThere = taints.some((other) => taintIdentity(other) === taintIdentity(taint));
       return !isThere && !isTransientTaintKey(taint.key) && taint.effect !== 'NoExecute';
     })
     .map(({ taint }) => taint);
-  return [...new Map(required.map((taint) => [identity(taint), taint])).values()];
+  return [...new Map(required.map((taint) => [taintIdentity(taint), taint])).values()];
 }

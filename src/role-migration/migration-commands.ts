@@ -1,10 +1,10 @@
 import type { Workload, WorkloadKind } from '../coverage/workload.ts';
 import { ALLOW_REMOVAL_ANNOTATION } from '../judge/allow-removal.ts';
 import { jsonPointer, type Operation } from '../kubernetes/json-patch.ts';
-import { own } from '../kubernetes/label-selector.ts';
+import { ownValue } from '../kubernetes/label-selector.ts';
 import { NEW_ROLE, OLD_ROLE } from '../kubernetes/roles.ts';
 import { formatTaint } from '../kubernetes/taint.ts';
-import { shellWord } from '../kubernetes/text.ts';
+import { shellWord } from '../text/printable.ts';
 import type { Change } from './migration-change.ts';
 
 /**
@@ -87,13 +87,13 @@ function templatePatch({ workload, tolerations, selects }: Extract<Change, { kin
 }
 
 function selectorOperations({ nodeSelector }: Workload, base: string): Operation[] {
-  const value = own(nodeSelector, OLD_ROLE);
+  const value = ownValue(nodeSelector, OLD_ROLE);
   if (value === undefined) return [];
   const path = (key: string) => `${base}/nodeSelector${jsonPointer(key)}`;
   return [
     { op: 'test', path: path(OLD_ROLE), value },
     { op: 'remove', path: path(OLD_ROLE) },
-    ...(own(nodeSelector, NEW_ROLE) === undefined ? [{ op: 'add', path: path(NEW_ROLE), value } as const] : []),
+    ...(ownValue(nodeSelector, NEW_ROLE) === undefined ? [{ op: 'add', path: path(NEW_ROLE), value } as const] : []),
   ];
 }
 

@@ -1,7 +1,7 @@
 import { allowRemovalWith } from '../judge/allow-removal.ts';
-import { own } from '../kubernetes/label-selector.ts';
+import { ownValue } from '../kubernetes/label-selector.ts';
 import { NEW_ROLE, OLD_ROLE } from '../kubernetes/roles.ts';
-import { formatTaint, identity, type Taint } from '../kubernetes/taint.ts';
+import { formatTaint, type Taint, taintIdentity } from '../kubernetes/taint.ts';
 import { type CompiledTaintPolicy, compilePolicies, isEnforced } from '../policy/policy-set.ts';
 import type { Change, RemainingChanges } from './migration-change.ts';
 import { type MigrationFacts, workloadSelectsByOldLabel } from './migration-facts.ts';
@@ -35,8 +35,10 @@ export const MIGRATION_RULES: readonly MigrationRule[] = [
 
 function newLabelChanges({ nodes }: MigrationFacts): RemainingChanges {
   const changes = nodes.flatMap(({ name, labels }): Change[] => {
-    const value = own(labels, OLD_ROLE);
-    return value === undefined || own(labels, NEW_ROLE) !== undefined ? [] : [{ kind: 'label', node: name, value }];
+    const value = ownValue(labels, OLD_ROLE);
+    return value === undefined || ownValue(labels, NEW_ROLE) !== undefined
+      ? []
+      : [{ kind: 'label', node: name, value }];
   });
   return { changes, byHand: [] };
 }
@@ -93,9 +95,9 @@ function oldTaintChanges({ nodes, policies }: MigrationFacts): RemainingChanges 
 }
 
 function oldLabelChanges({ nodes }: MigrationFacts): RemainingChanges {
-  const old = nodes.filter(({ labels }) => own(labels, OLD_ROLE) !== undefined);
+  const old = nodes.filter(({ labels }) => ownValue(labels, OLD_ROLE) !== undefined);
   const { ready = [], waiting = [] } = Object.groupBy(old, ({ labels }) =>
-    own(labels, NEW_ROLE) === undefined ? 'waiting' : 'ready',
+    ownValue(labels, NEW_ROLE) === undefined ? 'waiting' : 'ready',
   );
   return {
     changes: ready.map(({ name }) => ({ kind: 'unlabel', node: name })),
@@ -106,5 +108,5 @@ function oldLabelChanges({ nodes }: MigrationFacts): RemainingChanges {
 }
 
 function declares({ required }: CompiledTaintPolicy, taint: Taint): boolean {
-  return required.some((one) => identity(one.taint) === identity(taint));
+  return required.some((one) => taintIdentity(one.taint) === taintIdentity(taint));
 }

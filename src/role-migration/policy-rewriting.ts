@@ -3,7 +3,7 @@ import { isPattern, matchesPattern } from '../kubernetes/pattern.ts';
 import { NEW_ROLE, OLD_ROLE } from '../kubernetes/roles.ts';
 import { requirementsOf } from '../kubernetes/selector-overlap.ts';
 import { TAINT_EFFECTS } from '../kubernetes/taint.ts';
-import { covers, rangesOf } from '../kubernetes/toleration.ts';
+import { covers, rangesOf } from '../kubernetes/taint-range.ts';
 import type { Policy, TaintPolicy, TolerationPolicy, TolerationRestriction } from '../policy/policy.ts';
 import { compileTaintPolicy, isEnforced, startupKeysOf } from '../policy/policy-set.ts';
 import { MAX_POLICY_TAINTS } from '../policy/taint-policy.ts';

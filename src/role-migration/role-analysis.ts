@@ -1,5 +1,5 @@
 import type { Workload } from '../coverage/workload.ts';
-import { own } from '../kubernetes/label-selector.ts';
+import { ownValue } from '../kubernetes/label-selector.ts';
 import { NEW_ROLE, OLD_ROLE } from '../kubernetes/roles.ts';
 import { tolerates } from '../kubernetes/toleration.ts';
 import { type MigrationFacts, workloadSelectsByOldLabel } from './migration-facts.ts';
@@ -26,7 +26,7 @@ export function analyzeRoles(facts: MigrationFacts): RoleAnalysis {
     nodes: facts.nodes
       .map(({ name, labels, taints }) => ({
         name,
-        labels: which((role) => own(labels, role) !== undefined),
+        labels: which((role) => ownValue(labels, role) !== undefined),
         taints: which((role) => taints.some(({ key }) => key === role)),
       }))
       .filter(({ labels, taints }) => labels !== 'none' || taints !== 'none'),

@@ -1,15 +1,8 @@
-import { own, type StringMap } from '../kubernetes/label-selector.ts';
+import { daemonTolerations, outlastsItsSeconds } from '../kubernetes/daemon-tolerations.ts';
+import { ownValue, type StringMap } from '../kubernetes/label-selector.ts';
 import { compileNodeAffinity, type NodeSelectorTerm } from '../kubernetes/node-affinity.ts';
 import { REPELLING_EFFECTS, type Taint } from '../kubernetes/taint.ts';
-import {
-  daemonTolerations,
-  hasUnknownOperator,
-  mayTolerate,
-  outlastsItsSeconds,
-  secondsOf,
-  type Toleration,
-  tolerates,
-} from '../kubernetes/toleration.ts';
+import { hasUnknownOperator, mayTolerate, secondsOf, type Toleration, tolerates } from '../kubernetes/toleration.ts';
 import { isTransientTaintKey } from '../kubernetes/transient-taints.ts';
 import { virtualNodeLabel } from '../kubernetes/virtual-node.ts';
 import { oncePer } from '../runtime/once-per.ts';
@@ -86,14 +79,14 @@ function compile({
 }: PodScheduling & Pick<SchedulingView, 'nodeName'>): (node: SchedulingNode) => Coverage {
   const unknown = tolerations.filter(hasUnknownOperator);
   const limited = tolerations.some(({ tolerationSeconds }) => tolerationSeconds != null);
-  const selected = Object.keys(nodeSelector).map((key) => ({ key, required: own(nodeSelector, key) ?? '' }));
+  const selected = Object.keys(nodeSelector).map((key) => ({ key, required: ownValue(nodeSelector, key) ?? '' }));
   const mismatches = nodeAffinity && compileNodeAffinity(nodeAffinity);
 
   return (node) => {
     const obstacles: Obstacle[] = [];
     if (nodeName !== '' && nodeName !== node.name) obstacles.push({ kind: 'nodeName', required: nodeName });
     for (const { key, required } of selected) {
-      const found = own(node.labels, key);
+      const found = ownValue(node.labels, key);
       if (found !== required) obstacles.push({ kind: 'nodeSelector', key, required, found });
     }
     const terms = mismatches?.(node);

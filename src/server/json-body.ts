@@ -1,5 +1,6 @@
 import type { IncomingMessage } from 'node:http';
-import { groupedNumber, printable } from '../kubernetes/text.ts';
+import { groupedNumber } from '../text/counts.ts';
+import { printable } from '../text/printable.ts';
 
 const MIB = 1024 * 1024;
 

@@ -1,9 +1,9 @@
 import { hash } from 'node:crypto';
 import type { Logger } from 'pino';
 import type { Phase } from '../judge/decision.ts';
-import { printable } from '../kubernetes/text.ts';
 import { createFairMap, type EntrySource } from '../runtime/fair-map.ts';
 import { throttle } from '../runtime/rate-limit.ts';
+import { printable } from '../text/printable.ts';
 
 export interface LogLine {
   readonly level: 'debug' | 'info' | 'warn' | 'error';

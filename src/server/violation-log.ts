@@ -3,7 +3,7 @@ import { type AdmissionRequest, shownUser } from '../admission/admission-review.
 import type { Judgement } from '../admission/judge-request.ts';
 import { listSubjects, type ViolationGroup } from '../judge/decision.ts';
 import { isWarning, type Outcome, outcomeText } from '../judge/outcomes.ts';
-import { printable } from '../kubernetes/text.ts';
+import { printable } from '../text/printable.ts';
 import { type LogLine, throttledLog } from './throttled-log.ts';
 
 export interface FoundViolations {

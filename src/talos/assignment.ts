@@ -1,4 +1,4 @@
-import { own } from '../kubernetes/label-selector.ts';
+import { ownValue } from '../kubernetes/label-selector.ts';
 import type { LiveNode } from './live-node.ts';
 import type { MachineConfiguration } from './machine-configuration.ts';
 import { CONTROL_PLANE_KEY, type NodeDeclaration, ownLabels } from './node-declaration.ts';
@@ -82,7 +82,7 @@ export function assign(
 }
 
 function byLabelsOrRole(node: LiveNode, shared: readonly NodeDeclaration[]): Found | string {
-  const role = own(node.labels, CONTROL_PLANE_KEY) === undefined ? 'worker' : 'controlplane';
+  const role = ownValue(node.labels, CONTROL_PLANE_KEY) === undefined ? 'worker' : 'controlplane';
   const fitting = shared.filter(({ configuration }) => (configuration.role ?? role) === role);
   const labelled = fitting
     .map((declaration) => ({ declaration, count: carried(node, declaration) }))
@@ -114,7 +114,7 @@ function only(candidates: readonly NodeDeclaration[], by: MatchedBy): Found | st
 function carried({ labels, ownedLabels }: LiveNode, declaration: NodeDeclaration): number | undefined {
   const declared = [...ownLabels(declaration)];
   const states = declared.map(([key, value]) => {
-    const live = own(labels, key);
+    const live = ownValue(labels, key);
     return live === value ? 'same' : live === undefined && ownedLabels?.has(key) ? 'gone' : 'other';
   });
   if (declared.length === 0 || states.includes('other')) return undefined;

@@ -1,6 +1,6 @@
 import { InputError } from '../files/input-error.ts';
 import { selects } from '../kubernetes/label-selector.ts';
-import { formatTaint, identity } from '../kubernetes/taint.ts';
+import { formatTaint, taintIdentity } from '../kubernetes/taint.ts';
 import { isTransientTaintKey } from '../kubernetes/transient-taints.ts';
 import type { TaintPolicy } from '../policy/policy.ts';
 import type { PolicySelector } from '../policy/selector.ts';
@@ -122,7 +122,7 @@ export function derivePolicies(declarations: readonly NodeDeclaration[], options
       return [];
     }
     const [first] = group;
-    const taints = lastingOf(first).toSorted((a, b) => (identity(a) < identity(b) ? -1 : 1));
+    const taints = lastingOf(first).toSorted((a, b) => (taintIdentity(a) < taintIdentity(b) ? -1 : 1));
     const spec = {
       mode: options.mode,
       nodeSelector: selector,
@@ -184,9 +184,9 @@ function selectorOf(
 
 /** Why a policy for the nodes of the group must not select the nodes of the other file. */
 function clashOf(group: readonly NodeDeclaration[], other: NodeDeclaration, given: boolean): string | undefined {
-  const declared = new Map(other.taints.map((taint) => [identity(taint), taint]));
+  const declared = new Map(other.taints.map((taint) => [taintIdentity(taint), taint]));
   for (const taint of lastingOf(group[0])) {
-    const counterpart = declared.get(identity(taint));
+    const counterpart = declared.get(taintIdentity(taint));
     const advice = given
       ? '--node-selector is for the nodes of all files: name only files of alike nodes'
       : 'nothing tells their nodes apart: give them different labels, or name one file at a time with --node-selector';

@@ -1,4 +1,4 @@
-import { own } from '../kubernetes/label-selector.ts';
+import { ownValue } from '../kubernetes/label-selector.ts';
 import { formatTaint, sameTaint, type Taint } from '../kubernetes/taint.ts';
 import { isTransientTaintKey } from '../kubernetes/transient-taints.ts';
 import { mayKubeletSet } from './kubelet-labels.ts';
@@ -107,7 +107,7 @@ function claimed(
 
 function labelFindings({ name, labels: live }: LiveNode, { labels }: NodeDeclaration): DriftFinding[] {
   return [...labels].flatMap(([key, { value, at }]): DriftFinding[] => {
-    const liveValue = own(live, key);
+    const liveValue = ownValue(live, key);
     if (liveValue === value) return [];
     const declared = `${key}=${value}`;
     const fix = ['label', 'node', name, declared];
@@ -119,10 +119,12 @@ function labelFindings({ name, labels: live }: LiveNode, { labels }: NodeDeclara
 
 function orphanedLabels({ name, labels: live, ownedLabels }: LiveNode, declaration: NodeDeclaration): DriftFinding[] {
   return [...(ownedLabels ?? [])]
-    .filter((key) => own(live, key) !== undefined && !declaration.labels.has(key) && !key.startsWith(EXTENSION_LABELS))
+    .filter(
+      (key) => ownValue(live, key) !== undefined && !declaration.labels.has(key) && !key.startsWith(EXTENSION_LABELS),
+    )
     .map((key) => {
       const fix = ['label', 'node', name, `${key}-`];
-      const text = `${key}=${own(live, key)}`;
+      const text = `${key}=${ownValue(live, key)}`;
       return setsAsAdmin(declaration) || mayKubeletSet(key)
         ? { kind: 'label', problem: 'orphaned', live: text, fix }
         : claimed('label', text, name, fix, OWNED_LABELS);

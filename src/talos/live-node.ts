@@ -1,4 +1,4 @@
-import { own, type StringMap } from '../kubernetes/label-selector.ts';
+import { ownValue, type StringMap } from '../kubernetes/label-selector.ts';
 import type { Taint } from '../kubernetes/taint.ts';
 import { asNode } from '../objects/node-object.ts';
 import type { Path } from '../policy/problem.ts';
@@ -33,8 +33,8 @@ export function asLiveNode(value: unknown, path: Path): LiveNode {
     name: metadata.name ?? '',
     labels: metadata.labels ?? {},
     taints: spec?.taints ?? [],
-    ownedTaints: ownedKeys(own(annotations, OWNED_TAINTS)),
-    ownedLabels: ownedKeys(own(annotations, OWNED_LABELS)),
+    ownedTaints: ownedKeys(ownValue(annotations, OWNED_TAINTS)),
+    ownedLabels: ownedKeys(ownValue(annotations, OWNED_LABELS)),
   };
 }
 

@@ -2,7 +2,7 @@ import { InputError } from '../files/input-error.ts';
 import { valueAt } from '../kubernetes/json.ts';
 import type { StringMap } from '../kubernetes/label-selector.ts';
 import { NEW_ROLE } from '../kubernetes/roles.ts';
-import { formatTaint, identity, type Taint } from '../kubernetes/taint.ts';
+import { formatTaint, type Taint, taintIdentity } from '../kubernetes/taint.ts';
 import type { MachineConfiguration } from './machine-configuration.ts';
 import type { TaintFields } from './taint-notation.ts';
 import { kindOf } from './tree.ts';
@@ -61,8 +61,8 @@ export function declarationOf(configuration: MachineConfiguration): NodeDeclarat
   const taints = new Map<string, NodeTaint>();
   for (const { value: taint, document, path } of configuration.taints) {
     const placed = { ...taint, at: document.locate(path) };
-    const earlier = taints.get(identity(placed));
-    if (earlier === undefined) taints.set(identity(placed), placed);
+    const earlier = taints.get(taintIdentity(placed));
+    if (earlier === undefined) taints.set(taintIdentity(placed), placed);
     else if ((earlier.value ?? '') !== (placed.value ?? '')) faults.push(contradiction(placed, earlier));
   }
   const labels = new Map<string, NodeLabel>();
@@ -80,7 +80,7 @@ export function declarationOf(configuration: MachineConfiguration): NodeDeclarat
   // A taint of this key in machine.nodeTaints replaces Talos' own, with any effect (NodeTaintSpecController). Since 1.14 it is the reverse, and lint
   // reports it: the author's declaration counts here.
   if (implied && ![...taints.values()].some(({ key }) => key === implied.key)) {
-    taints.set(identity(implied), { ...implied, at: roleAt(configuration) });
+    taints.set(taintIdentity(implied), { ...implied, at: roleAt(configuration) });
   }
   if (impliesLabel(configuration) && !labels.has(CONTROL_PLANE_KEY)) {
     labels.set(CONTROL_PLANE_KEY, { value: '', at: roleAt(configuration) });

@@ -14,7 +14,8 @@ import {
   TOLERATIONS,
 } from '../cel-rules/daemon-sets.ts';
 import type { Phase } from '../judge/decision.ts';
-import { alwaysTolerated, rangesOf } from '../kubernetes/toleration.ts';
+import { alwaysTolerated } from '../kubernetes/daemon-tolerations.ts';
+import { rangesOf } from '../kubernetes/taint-range.ts';
 import { namespaceRequirements } from '../policy/daemon-set-selection.ts';
 import type { CompiledTolerationPolicy } from '../policy/policy-set.ts';
 import { groupsBy } from '../runtime/groups-by.ts';

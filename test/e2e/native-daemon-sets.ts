@@ -1,9 +1,9 @@
 import { isDeepStrictEqual } from 'node:util';
 import { expect } from 'vitest';
 import type { Admission } from '../../src/admission/simulate-admission.ts';
-import { atMost } from '../../src/kubernetes/text.ts';
 import { translate } from '../../src/native/translate.ts';
 import type { Policy } from '../../src/policy/policy.ts';
+import { atMost } from '../../src/text/counts.ts';
 import { inCase } from '../in-case.ts';
 import { tolerationsOf } from '../unit/cel-rules/objects.ts';
 import type { Made } from './dry-run-requests.ts';

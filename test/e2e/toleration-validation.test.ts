@@ -1,5 +1,6 @@
 import { expect, it } from 'vitest';
-import { type Toleration, tolerationFaults } from '../../src/kubernetes/toleration.ts';
+import type { Toleration } from '../../src/kubernetes/toleration.ts';
+import { tolerationFaults } from '../../src/kubernetes/toleration-faults.ts';
 import { describeWithControlPlane } from '../control-plane/describe-with-control-plane.ts';
 import { admin } from '../control-plane/users.ts';
 

@@ -1,8 +1,10 @@
 import type { PolicyObject } from '../../cluster/policies/policy-object.ts';
 import type { Level } from '../../explain/display.ts';
+import { objectTitle } from '../../kubernetes/object-title.ts';
 import { formatTaint } from '../../kubernetes/taint.ts';
-import { count, objectTitle, printable } from '../../kubernetes/text.ts';
 import { formatToleration } from '../../kubernetes/toleration.ts';
+import { count } from '../../text/counts.ts';
+import { printable } from '../../text/printable.ts';
 import type { OutputFormat } from '../options.ts';
 import { formatAs } from '../output/format.ts';
 import type { Look } from '../output/look.ts';

@@ -5,7 +5,7 @@ import { patchIfUnchanged } from '../../cluster/client/conditional-patch.ts';
 import { namespacedPath } from '../../cluster/client/object-path.ts';
 import type { ClusterNode } from '../../cluster/objects/cluster-objects.ts';
 import { jsonPointer, type Operation } from '../../kubernetes/json-patch.ts';
-import { objectTitle } from '../../kubernetes/text.ts';
+import { objectTitle } from '../../kubernetes/object-title.ts';
 import { TOLERATIONS_POINTER } from '../../kubernetes/toleration.ts';
 import { takeToken, tokenBucket } from '../../runtime/rate-limit.ts';
 import { countCovered } from '../../scheduling/coverage.ts';

@@ -2,7 +2,7 @@ import { Command, Option } from 'commander';
 import type { ApiClient } from '../../cluster/client/api-client.ts';
 import type { ClusterChoice } from '../../cluster/client/kube-config.ts';
 import { type PolicyObject, whyUnusable } from '../../cluster/policies/policy-object.ts';
-import { count } from '../../kubernetes/text.ts';
+import { count } from '../../text/counts.ts';
 import { atCluster, CLUSTER_OPTIONS } from '../cluster-options.ts';
 import { rightsText } from '../command-rights.ts';
 import { type OutputFormat, outputOption, parseSeconds } from '../options.ts';

@@ -13,7 +13,7 @@ import type { ApiClient } from '../../cluster/client/api-client.ts';
 import { isForbidden } from '../../cluster/client/api-error.ts';
 import { findObject } from '../../cluster/client/find-object.ts';
 import { InputError } from '../../files/input-error.ts';
-import { atMost } from '../../kubernetes/text.ts';
+import { atMost } from '../../text/counts.ts';
 import { missingRightError } from '../command-rights.ts';
 import { tell } from '../output/stderr.ts';
 

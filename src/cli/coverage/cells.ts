@@ -1,5 +1,5 @@
 import type { ReportedDaemonSet } from '../../coverage/report.ts';
-import { printable } from '../../kubernetes/text.ts';
+import { printable } from '../../text/printable.ts';
 import type { Look } from '../output/look.ts';
 import { namesIn } from '../output/table.ts';
 

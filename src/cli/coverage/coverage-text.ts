@@ -1,5 +1,6 @@
 import type { CoverageReport } from '../../coverage/report.ts';
-import { count, printable, shellWord } from '../../kubernetes/text.ts';
+import { count } from '../../text/counts.ts';
+import { printable, shellWord } from '../../text/printable.ts';
 import type { OutputFormat } from '../options.ts';
 import { formatAs } from '../output/format.ts';
 import type { Look } from '../output/look.ts';

@@ -3,7 +3,7 @@ import type { PriorityFinding } from '../../coverage/priority.ts';
 import type { CoverageReport } from '../../coverage/report.ts';
 import { podsOnVirtualNodes } from '../../coverage/virtual-node-pods.ts';
 import type { WideToleration } from '../../coverage/wide-tolerations.ts';
-import { printable } from '../../kubernetes/text.ts';
+import { printable } from '../../text/printable.ts';
 import type { Look } from '../output/look.ts';
 import { columns } from '../output/table.ts';
 import { nameCell, namesCell } from './cells.ts';

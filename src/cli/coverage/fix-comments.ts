@@ -4,9 +4,10 @@ import type { CoverageReport } from '../../coverage/report.ts';
 import type { FixableDaemonSet } from '../../coverage/workload.ts';
 import { IGNORE_ANNOTATION, MAX_TOLERATIONS } from '../../judge/daemon-set-view.ts';
 import { formatTaint } from '../../kubernetes/taint.ts';
-import { atMost, count, shellWord } from '../../kubernetes/text.ts';
 import type { SchedulingNode } from '../../scheduling/coverage.ts';
 import type { Obstacle } from '../../scheduling/obstacle.ts';
+import { atMost, count } from '../../text/counts.ts';
+import { shellWord } from '../../text/printable.ts';
 import type { CoverageInput, RefusedDaemonSet } from './coverage-input.ts';
 import type { Fix, PrintedForm } from './fix-forms.ts';
 

@@ -8,8 +8,8 @@ import type { Remedies } from '../../coverage/remedies.ts';
 import type { InstalledDaemonSet } from '../../coverage/workload.ts';
 import { KUBECTL_YAML } from '../../files/documents.ts';
 import { yamlText } from '../../files/printed-data.ts';
-import { atMost } from '../../kubernetes/text.ts';
 import type { SchedulingNode } from '../../scheduling/coverage.ts';
+import { atMost } from '../../text/counts.ts';
 import { asComments } from '../output/format.ts';
 
 /** How to close gaps: by policies, by patches, or in the sources of the DaemonSets. */

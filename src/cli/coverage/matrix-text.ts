@@ -1,8 +1,8 @@
 import { partlyText } from '../../coverage/node-traits.ts';
 import type { CoverageReport, ReportedCell, ReportedGroup } from '../../coverage/report.ts';
 import type { StateCell } from '../../explain/display.ts';
-import { printable } from '../../kubernetes/text.ts';
 import type { Obstacle } from '../../scheduling/obstacle.ts';
+import { printable } from '../../text/printable.ts';
 import type { Look } from '../output/look.ts';
 import { columns, textOf } from '../output/table.ts';
 import { nameCell, namesCell } from './cells.ts';

@@ -1,11 +1,11 @@
 import type { Command } from 'commander';
 import { workloadName } from '../../coverage/workload.ts';
 import { NEW_ROLE, OLD_ROLE } from '../../kubernetes/roles.ts';
-import { printable } from '../../kubernetes/text.ts';
 import { migrationCommands } from '../../role-migration/migration-commands.ts';
 import { type MigrationStep, migrationNotes, planMigration } from '../../role-migration/migration-plan.ts';
 import { analyzeRoles, type RoleAnalysis } from '../../role-migration/role-analysis.ts';
 import { groupsBy } from '../../runtime/groups-by.ts';
+import { printable } from '../../text/printable.ts';
 import { atCluster } from '../cluster-options.ts';
 import { type OutputFormat, outputOption } from '../options.ts';
 import { formatAs } from '../output/format.ts';

@@ -3,7 +3,7 @@ import { type DaemonSetExplanation, formatDaemonSet } from '../../explain/explai
 import { formatNode, type NodeExplanation } from '../../explain/explain-node.ts';
 import { formatPod, type PodExplanation } from '../../explain/explain-pod.ts';
 import { formatTaint, type Taint } from '../../kubernetes/taint.ts';
-import { printable } from '../../kubernetes/text.ts';
+import { printable } from '../../text/printable.ts';
 import type { OutputFormat } from '../options.ts';
 import { formatAs } from '../output/format.ts';
 import type { Look } from '../output/look.ts';

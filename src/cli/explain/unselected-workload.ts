@@ -6,7 +6,8 @@ import type { NamespacedName } from '../../explain/daemon-sections.ts';
 import { InputError } from '../../files/input-error.ts';
 import type { LabelSelector } from '../../kubernetes/label-selector.ts';
 import { formatSelector } from '../../kubernetes/selector-overlap.ts';
-import { atMost, shellWord } from '../../kubernetes/text.ts';
+import { atMost } from '../../text/counts.ts';
+import { shellWord } from '../../text/printable.ts';
 import { pathOf, readObject } from './explained-object.ts';
 
 /** Workloads that no policy selects, by their word on the command line. */

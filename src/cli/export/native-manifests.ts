@@ -5,11 +5,11 @@ import { InputError } from '../../files/input-error.ts';
 import { makeDirectory } from '../../files/make-directory.ts';
 import { yamlText } from '../../files/printed-data.ts';
 import { reasonOf } from '../../files/text-files.ts';
-import { printable } from '../../kubernetes/text.ts';
 import type { ExportedPolicy } from '../../native/export-policies.ts';
 import type { NativeCapabilities } from '../../native/native-capabilities.ts';
 import { purposeOf } from '../../native/native-parts.ts';
 import type { NativeManifest } from '../../native/native-policy.ts';
+import { printable } from '../../text/printable.ts';
 import { asComments } from '../output/format.ts';
 
 /** The objects of a policy, and what they do not do. */

@@ -1,5 +1,5 @@
 import { jsonText, yamlText } from '../../files/printed-data.ts';
-import { printable } from '../../kubernetes/text.ts';
+import { printable } from '../../text/printable.ts';
 import type { OutputFormat } from '../options.ts';
 import { type Look, lookOf } from './look.ts';
 

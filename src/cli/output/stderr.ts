@@ -1,4 +1,4 @@
-import { printable } from '../../kubernetes/text.ts';
+import { printable } from '../../text/printable.ts';
 
 /** The part of `process.stderr` that progress needs. */
 interface ProgressStream {

@@ -1,6 +1,7 @@
 import { styleText } from 'node:util';
 import type { StateCell } from '../../explain/display.ts';
-import { atMost, printable } from '../../kubernetes/text.ts';
+import { atMost } from '../../text/counts.ts';
+import { printable } from '../../text/printable.ts';
 import type { Look } from './look.ts';
 
 /** A cell of a table. A state has a colour. */

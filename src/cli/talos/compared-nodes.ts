@@ -1,9 +1,10 @@
 import { EVICTS } from '../../judge/taint-commands.ts';
 import { parseTaint } from '../../kubernetes/taint.ts';
-import { count, printable, shellWord } from '../../kubernetes/text.ts';
 import type { Assignment, Assignments } from '../../talos/assignment.ts';
 import type { DriftFinding } from '../../talos/drift.ts';
 import { ownLabels } from '../../talos/node-declaration.ts';
+import { count } from '../../text/counts.ts';
+import { printable, shellWord } from '../../text/printable.ts';
 import type { OutputFormat } from '../options.ts';
 import { formatAs } from '../output/format.ts';
 import type { Look } from '../output/look.ts';

@@ -1,7 +1,7 @@
-import { printable } from '../../kubernetes/text.ts';
 import { formatPath } from '../../policy/problem.ts';
 import { isAtLeast, type LintFinding, type Severity } from '../../talos/lint/finding.ts';
 import { RULES } from '../../talos/lint/lint.ts';
+import { printable } from '../../text/printable.ts';
 import { asAnnotations, asSarif, type CiResult, placeIn, type SourcePlace } from '../output/ci-results.ts';
 import { asJson, asYaml } from '../output/format.ts';
 

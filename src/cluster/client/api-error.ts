@@ -1,4 +1,4 @@
-import { printable } from '../../kubernetes/text.ts';
+import { printable } from '../../text/printable.ts';
 
 /** Longest part of a server's message that an error repeats, in characters. */
 const MESSAGE_MAX_LENGTH = 1_000;

@@ -1,5 +1,6 @@
-import { namespaceOf, printableWithin } from '../../kubernetes/event.ts';
+import { namespaceOf } from '../../kubernetes/event.ts';
 import { microTime } from '../../kubernetes/time.ts';
+import { printableWithin } from '../../text/printable.ts';
 import type { ApiClient, RequestOptions } from '../client/api-client.ts';
 import { type ApiError, isConflict, isFinal, isNotFound } from '../client/api-error.ts';
 import { namespacedPath } from '../client/object-path.ts';

@@ -2,9 +2,9 @@ import { READ_ANNOTATIONS } from '../../judge/added-tolerations.ts';
 import { boundedAllowRemoval, MAX_ALLOW_REMOVAL_LENGTH } from '../../judge/allow-removal.ts';
 import type { DaemonSetView } from '../../judge/daemon-set-view.ts';
 import type { NodeView } from '../../judge/node-view.ts';
-import { own, type StringMap } from '../../kubernetes/label-selector.ts';
-import { withinBudget } from '../../kubernetes/text.ts';
+import { ownValue, type StringMap } from '../../kubernetes/label-selector.ts';
 import { MalformedObjectError } from '../../objects/object-schema.ts';
+import { withinBudget } from '../../runtime/within-budget.ts';
 
 // The leader keeps a part of each Node and DaemonSet, and their authors decide how large that part is: etcd accepts an object with 150,000 labels.
 
@@ -62,7 +62,7 @@ function isSetByAdministrators(key: string): boolean {
  */
 export function limitDaemonSet<DaemonSet extends DaemonSetView>(daemonSet: DaemonSet): DaemonSet {
   const read = READ_ANNOTATIONS.flatMap((name) => {
-    const value = own(daemonSet.annotations, name);
+    const value = ownValue(daemonSet.annotations, name);
     return value === undefined ? [] : [[name, value] as const];
   });
   const kept = { ...daemonSet, annotations: Object.fromEntries(read) };

@@ -6,7 +6,7 @@ import { concernsUs, hiddenPools, listPools, type PoolApi, servedPoolApis } from
 import type { ClusterNode } from '../../cluster/objects/cluster-objects.ts';
 import type { ClusterPolicies } from '../../cluster/policies/policies.ts';
 import type { PolicyObject } from '../../cluster/policies/policy-object.ts';
-import { identity } from '../../kubernetes/taint.ts';
+import { taintIdentity } from '../../kubernetes/taint.ts';
 import { type PoolNote, poolCondition } from '../../node-pools/pool-condition.ts';
 import {
   howToDeclareSeen,
@@ -159,7 +159,7 @@ function sourceOf({ node, nodePool = '' }: SeenStartupTaint): EntrySource {
 }
 
 function keyOf({ nodePool, taint }: SeenStartupTaint): string {
-  return `${nodePool} ${identity(taint)}`;
+  return `${nodePool} ${taintIdentity(taint)}`;
 }
 
 /** Repeats the {@link poolReview}, for the status of the policies. */

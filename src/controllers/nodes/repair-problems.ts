@@ -3,7 +3,7 @@ import type { ApiClient } from '../../cluster/client/api-client.ts';
 import type { MissingTaint } from '../../judge/missing-taint.ts';
 import type { Conflict, NodeMemory } from '../../judge/node/node-memory.ts';
 import { taintCommand } from '../../judge/taint-commands.ts';
-import { formatTaint, identity, type Taint, valuesOf } from '../../kubernetes/taint.ts';
+import { formatTaint, type Taint, taintIdentity, valuesOf } from '../../kubernetes/taint.ts';
 import { type Concern, problemsOf, type ReportedProblem } from '../reports.ts';
 import { otherWriterOf } from './other-writers.ts';
 import type { PerNode } from './per-node.ts';
@@ -72,7 +72,7 @@ export function trackRepairProblems(options: {
       else evicting.delete(node);
       onChange();
     },
-    otherWriterOf: (node, taint) => conflicts.get(node)?.get(identity(taint))?.otherWriter,
+    otherWriterOf: (node, taint) => conflicts.get(node)?.get(taintIdentity(taint))?.otherWriter,
     setWriteFault(node, set, fault) {
       writeFaults.set(
         node,
@@ -113,7 +113,7 @@ function evictingConcern(
   const found = missing.filter(({ blockedBy }) => blockedBy === 'WouldEvictPods');
   if (found.length === 0) return undefined;
   const valueByTaint = valuesOf(carried);
-  const overwrites = found.some(({ taint }) => valueByTaint.has(identity(taint)));
+  const overwrites = found.some(({ taint }) => valueByTaint.has(taintIdentity(taint)));
   const taints = [...new Set(found.map(({ taint }) => formatTaint(taint)))].sort();
   return {
     policies: [...new Set(found.map(({ policy }) => policy.name))].sort(),

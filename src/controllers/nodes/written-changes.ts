@@ -1,6 +1,6 @@
 import type { MissingTaint } from '../../judge/missing-taint.ts';
 import type { NodeStep } from '../../judge/node/node-step.ts';
-import { formatTaint, identity, type Taint, valuesOf } from '../../kubernetes/taint.ts';
+import { formatTaint, type Taint, taintIdentity, valuesOf } from '../../kubernetes/taint.ts';
 import type { StartupChanges } from './startup/startup-changes.ts';
 import type { WriteFault } from './write-faults.ts';
 
@@ -35,7 +35,7 @@ export function writtenChanges(
 ): WrittenChanges {
   if (stored === undefined) return { stored: changes, undone: undefined };
   const [sentValues, storedValues] = [valuesOf(sent), valuesOf(stored)];
-  const isUndone = (taint: Taint) => sentValues.get(identity(taint)) !== storedValues.get(identity(taint));
+  const isUndone = (taint: Taint) => sentValues.get(taintIdentity(taint)) !== storedValues.get(taintIdentity(taint));
   const undone = partOf(changes, isUndone);
   const { set, startup } = undone;
   const taints = [...set, ...startup.toSetLate, ...startup.toSetAgain, ...startup.removable].map(({ taint }) =>

@@ -1,9 +1,9 @@
 import type { Entry } from '../../cluster/watch/cached-objects.ts';
 import { daemonSetReference } from '../../kubernetes/event.ts';
-import { atMost } from '../../kubernetes/text.ts';
 import { type EventPair, eventsOnBoth } from '../../policy/reporting/policy-events.ts';
 import type { RecordedEvent } from '../../policy/reporting/recorded-event.ts';
 import type { LeftBecause } from '../../recovery/recovery.ts';
+import { atMost } from '../../text/counts.ts';
 import type { ReportedProblem } from '../reports.ts';
 
 /** Places that one message names. */

@@ -1,11 +1,11 @@
 import { policiesInForce } from '../../cluster/policies/policy-object.ts';
 import { nodeDrift } from '../../judge/node-drift.ts';
 import { type Disagreement, disagreements, isContradiction, whyFirst } from '../../judge/policy/contradictions.ts';
-import { formatTaint, identity, type Taint, valuesOf } from '../../kubernetes/taint.ts';
-import { atMost } from '../../kubernetes/text.ts';
+import { formatTaint, type Taint, taintIdentity, valuesOf } from '../../kubernetes/taint.ts';
 import type { Policy } from '../../policy/policy.ts';
 import { type CompiledTaintPolicy, compilePolicies, isEnforced } from '../../policy/policy-set.ts';
 import { groupsBy } from '../../runtime/groups-by.ts';
+import { atMost } from '../../text/counts.ts';
 import { type Finding, finding, needs } from '../check.ts';
 import type { DoctorNode } from '../facts/doctor-node.ts';
 import type { Facts } from '../facts/facts.ts';
@@ -72,7 +72,7 @@ function checkProtected(policies: readonly CompiledTaintPolicy[], nodes: readonl
         return carried && holder ? [{ node, policy, taint, carried, holder }] : [];
       }),
   );
-  const groups = groupsBy(held, ({ policy, holder, taint }) => `${policy.name} ${holder.name} ${identity(taint)}`);
+  const groups = groupsBy(held, ({ policy, holder, taint }) => `${policy.name} ${holder.name} ${taintIdentity(taint)}`);
   return groups.map((group) => {
     const [{ policy, taint, carried, holder }] = group;
     const names = atMost(
@@ -90,11 +90,11 @@ function checkProtected(policies: readonly CompiledTaintPolicy[], nodes: readonl
 
 function holds(policy: CompiledTaintPolicy, { labels }: DoctorNode, taint: Taint): boolean {
   // A policy that requires the taint is reported as one of a pair.
-  const requires = policy.required.some((one) => identity(one.taint) === identity(taint));
+  const requires = policy.required.some((one) => taintIdentity(one.taint) === taintIdentity(taint));
   return isEnforced(policy) && !requires && policy.selectsNode(labels) && policy.protectingRule(taint) !== undefined;
 }
 
 function carriedBy({ taints }: DoctorNode, { key, effect }: Taint): Taint | undefined {
-  const value = valuesOf(taints).get(identity({ key, effect }));
+  const value = valuesOf(taints).get(taintIdentity({ key, effect }));
   return value === undefined ? undefined : { key, effect, value };
 }

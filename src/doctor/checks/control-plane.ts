@@ -1,6 +1,7 @@
-import { own } from '../../kubernetes/label-selector.ts';
+import { ownValue } from '../../kubernetes/label-selector.ts';
 import { NEW_ROLE, OLD_ROLE } from '../../kubernetes/roles.ts';
-import { atMost, count, shellWord } from '../../kubernetes/text.ts';
+import { atMost, count } from '../../text/counts.ts';
+import { shellWord } from '../../text/printable.ts';
 import { type Finding, finding, needs } from '../check.ts';
 import type { Facts } from '../facts/facts.ts';
 
@@ -19,7 +20,7 @@ export function checkControlPlane({
     const running = apiServerPods.flatMap((pod) => {
       const node = byName.get(pod.node);
       return node
-        ? [{ ...pod, hasRole: [NEW_ROLE, OLD_ROLE].some((role) => own(node.labels, role) !== undefined) }]
+        ? [{ ...pod, hasRole: [NEW_ROLE, OLD_ROLE].some((role) => ownValue(node.labels, role) !== undefined) }]
         : [];
     });
     const withoutRole = running.filter(({ hasRole }) => !hasRole);

@@ -1,5 +1,5 @@
 import { isOurs, shortName } from '../../cluster/installation/own-names.ts';
-import { count } from '../../kubernetes/text.ts';
+import { count } from '../../text/counts.ts';
 import { type Finding, finding } from '../check.ts';
 import type { Facts } from '../facts/facts.ts';
 

@@ -1,8 +1,8 @@
 import { policiesInForce } from '../../cluster/policies/policy-object.ts';
 import { type DaemonSetView, IGNORE_ANNOTATION, optsOut } from '../../judge/daemon-set-view.ts';
-import { atMost } from '../../kubernetes/text.ts';
 import { compileDaemonSetSelection } from '../../policy/daemon-set-selection.ts';
 import { isForDaemonSets, type Policy } from '../../policy/policy.ts';
+import { atMost } from '../../text/counts.ts';
 import { type Finding, finding, needs } from '../check.ts';
 import type { Facts } from '../facts/facts.ts';
 

@@ -1,7 +1,6 @@
 import { type PolicyObject, policiesInForce } from '../../cluster/policies/policy-object.ts';
 import { OPTIONAL_RIGHTS } from '../../cluster/rights/rights.ts';
 import { formatTaint } from '../../kubernetes/taint.ts';
-import { count } from '../../kubernetes/text.ts';
 import { lackText } from '../../node-pools/lack-text.ts';
 import { AUTOSCALER_STARTUP_PREFIX, titleOf } from '../../node-pools/node-pool.ts';
 import { howToDeclare } from '../../node-pools/pool-declaration.ts';
@@ -14,6 +13,7 @@ import {
 } from '../../node-pools/seen-startup-taints.ts';
 import { isOnEveryNode, type UndeclaredTaint, undeclaredTaints } from '../../node-pools/undeclared-taints.ts';
 import { compilePolicies } from '../../policy/policy-set.ts';
+import { count } from '../../text/counts.ts';
 import { type Finding, finding, needs } from '../check.ts';
 import type { DoctorNode } from '../facts/doctor-node.ts';
 import type { Facts } from '../facts/facts.ts';

@@ -1,5 +1,5 @@
 import { CONFIGURATION_NAME } from '../../cluster/admission-registration/webhook-configurations.ts';
-import { shellWord } from '../../kubernetes/text.ts';
+import { shellWord } from '../../text/printable.ts';
 import { type Finding, finding, needs } from '../check.ts';
 import type { Facts } from '../facts/facts.ts';
 import type { Installation } from '../facts/installation.ts';

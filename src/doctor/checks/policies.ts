@@ -1,7 +1,6 @@
 import { definitionOf } from '../../cluster/policies/policy-definitions.ts';
 import { type PolicyObject, runsInAudit, whyUnusable } from '../../cluster/policies/policy-object.ts';
 import { ALLOW_REMOVAL_ANNOTATION, parseAllowedRemovals } from '../../judge/allow-removal.ts';
-import { atMost, count, shellWord } from '../../kubernetes/text.ts';
 import type { SelectingKind } from '../../policy/policy.ts';
 import { type Harm, harmOfCondition, worstFirst } from '../../policy/reporting/harm.ts';
 import { AUDIT_NOTE } from '../../policy/reporting/policy-messages.ts';
@@ -12,6 +11,8 @@ import {
   type StalledReason,
   type StateOf,
 } from '../../policy/reporting/status-conditions.ts';
+import { atMost, count } from '../../text/counts.ts';
+import { shellWord } from '../../text/printable.ts';
 import { type CheckName, consequence, essentialSkip, type Finding, finding, LEADER_NEEDS } from '../check.ts';
 import type { DoctorNode } from '../facts/doctor-node.ts';
 import type { Facts } from '../facts/facts.ts';

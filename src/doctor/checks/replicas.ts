@@ -1,9 +1,10 @@
 import { OWN_LABEL } from '../../cluster/installation/own-names.ts';
 import { formatLabels } from '../../kubernetes/label-selector.ts';
-import { atMost, shellWord } from '../../kubernetes/text.ts';
 import { NETWORK_UNAVAILABLE_KEY } from '../../kubernetes/well-known-taints.ts';
 import { isOnlyLoadable } from '../../scheduling/only-loadable.ts';
 import { awaitedNodes, sharedNode } from '../../scheduling/replica-spread.ts';
+import { atMost } from '../../text/counts.ts';
+import { shellWord } from '../../text/printable.ts';
 import { consequence, type Finding, finding } from '../check.ts';
 import type { DoctorNode } from '../facts/doctor-node.ts';
 import type { Facts } from '../facts/facts.ts';

@@ -1,4 +1,5 @@
-import { atMost, shellWord } from '../../kubernetes/text.ts';
+import { atMost } from '../../text/counts.ts';
+import { shellWord } from '../../text/printable.ts';
 import { consequence, type Finding, finding } from '../check.ts';
 import { describeGroups } from '../describe-groups.ts';
 import { type ConnectionFault, FAULT_MEANINGS, type FaultKind, hostPort } from '../facts/dial.ts';

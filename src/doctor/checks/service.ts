@@ -1,6 +1,6 @@
 import { CONFIGURATION_NAME } from '../../cluster/admission-registration/webhook-configurations.ts';
 import { formatLabels, selects } from '../../kubernetes/label-selector.ts';
-import { shellWord } from '../../kubernetes/text.ts';
+import { shellWord } from '../../text/printable.ts';
 import { essentialSkip, type Finding, finding } from '../check.ts';
 import type { Facts } from '../facts/facts.ts';
 import { calledPort, WEBHOOK_PORT_NAME } from '../facts/listed-replicas.ts';

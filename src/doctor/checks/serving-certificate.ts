@@ -1,6 +1,6 @@
 import { invalidAt } from '../../certs/inspect.ts';
 import { EXPIRES_SOON_MS } from '../../certs/stored-faults.ts';
-import { count } from '../../kubernetes/text.ts';
+import { count } from '../../text/counts.ts';
 import { consequence, type Finding, finding } from '../check.ts';
 import { describeGroups } from '../describe-groups.ts';
 import { type Facts, trustedTime } from '../facts/facts.ts';

@@ -1,4 +1,4 @@
-import { count } from '../../kubernetes/text.ts';
+import { count } from '../../text/counts.ts';
 import { OLDEST_KUBERNETES } from '../../version.ts';
 import { type Finding, finding, needs } from '../check.ts';
 import type { Facts } from '../facts/facts.ts';

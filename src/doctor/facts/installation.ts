@@ -4,7 +4,7 @@ import { OWN_ACCOUNT, OWN_LABEL, OWN_LEASE, OWN_NAMESPACE, OWN_SERVICE } from '.
 import { boundNamespaces, calledService } from '../../cluster/installation/own-namespaces.ts';
 import { listObjects } from '../../cluster/watch/list-pages.ts';
 import { RELEASE_ANNOTATION } from '../../coverage/workload.ts';
-import { own, type StringMap } from '../../kubernetes/label-selector.ts';
+import { ownValue, type StringMap } from '../../kubernetes/label-selector.ts';
 import { isDnsSubdomain } from '../../kubernetes/names.ts';
 import type { PodObject } from '../../objects/pod-object.ts';
 import { type CertificateSource, certificateSource } from './certificate-source.ts';
@@ -188,7 +188,7 @@ function viewInstallation({ metadata, spec }: Deployment): Installation {
     defaultPolicies: named('default-policies'),
     audit: args.includes('--audit'),
     ownerClusterRole: option('owner-cluster-role'),
-    helmRelease: own(metadata.annotations ?? {}, RELEASE_ANNOTATION),
+    helmRelease: ownValue(metadata.annotations ?? {}, RELEASE_ANNOTATION),
   };
 }
 

@@ -1,5 +1,6 @@
-import { atMost, shellWord } from '../../kubernetes/text.ts';
 import type { TalosContext } from '../../talos/talosconfig.ts';
+import { atMost } from '../../text/counts.ts';
+import { shellWord } from '../../text/printable.ts';
 
 /** How to set the clock of this machine. */
 export const SET_CLOCK = 'set the clock: timedatectl set-ntp true';

@@ -1,9 +1,10 @@
-import { atMost, shellWord } from '../../kubernetes/text.ts';
 import { type Change, changeOf, NEVER_REBOOTS_SINCE } from '../../talos/apply-mode.ts';
 import { lint } from '../../talos/lint/lint.ts';
 import type { MachineConfiguration } from '../../talos/machine-configuration.ts';
 import { type RoleChange, roleChange } from '../../talos/role-change.ts';
 import { FIRST_VERSION, LAST_VERSION } from '../../talos/versions.ts';
+import { atMost } from '../../text/counts.ts';
+import { shellWord } from '../../text/printable.ts';
 import { type CheckResult, named, type UnnamedResult } from '../check.ts';
 import { hostPort } from '../facts/dial.ts';
 import type { NodeAnswer } from './ask-apid.ts';

@@ -1,7 +1,7 @@
 import { parseCertificates } from '../../certs/bundle.ts';
 import { organizationsOf } from '../../certs/distinguished-name.ts';
-import { count } from '../../kubernetes/text.ts';
 import type { TalosContext } from '../../talos/talosconfig.ts';
+import { count } from '../../text/counts.ts';
 import { type CheckResult, type Finding, finding, type UnnamedResult } from '../check.ts';
 import type { ClientJudgement } from './client-certificate.ts';
 import { NEW_TALOSCONFIG, SET_CLOCK, SET_ENDPOINTS } from './remedies.ts';

@@ -1,4 +1,4 @@
-import { equalTaints, identity, sameTaint, type Taint } from '../../kubernetes/taint.ts';
+import { equalTaints, sameTaint, type Taint, taintIdentity } from '../../kubernetes/taint.ts';
 import { isRemovalAllowed, parseAllowedRemovals } from '../allow-removal.ts';
 import type { NodeView, StoredNode } from '../node-view.ts';
 import type { StartupRequirement } from '../startup/startup-requirement.ts';
@@ -147,7 +147,7 @@ function memoryAfterChanges(memory: NodeMemory, written: readonly WrittenChange[
     written.filter(({ wasAsWritten }) => wasAsWritten).map(({ taint }) => lastChange(memory, taint, now)),
   );
   const kept = memory.changes.filter((one) => isRecent(one.at, now) && !notUndone.has(one));
-  const added = new Map(written.map(({ taint, change }) => [identity(taint), { taint, change, at: now }]));
+  const added = new Map(written.map(({ taint, change }) => [taintIdentity(taint), { taint, change, at: now }]));
   return { ...memory, changes: [...kept, ...added.values()] };
 }
 
@@ -228,8 +228,9 @@ export function conflictsNow(
   const known = [...memory.conflicts].filter(([, { taint }]) => recentChanges(memory, taint, now).length > 0);
   const conflicts = new Map(known);
   for (const { taint, policy } of inConflict) {
-    const policyNames = conflicts.get(identity(taint))?.policyNames ?? [];
-    if (!policyNames.includes(policy)) conflicts.set(identity(taint), { taint, policyNames: [...policyNames, policy] });
+    const policyNames = conflicts.get(taintIdentity(taint))?.policyNames ?? [];
+    if (!policyNames.includes(policy))
+      conflicts.set(taintIdentity(taint), { taint, policyNames: [...policyNames, policy] });
   }
   // Nearly all Nodes have none, and each would keep a map of its own.
   return conflicts.size === 0 ? NO_CONFLICTS : conflicts;

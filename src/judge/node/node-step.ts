@@ -1,4 +1,4 @@
-import { identity, type Taint, withTaints } from '../../kubernetes/taint.ts';
+import { type Taint, taintIdentity, withTaints } from '../../kubernetes/taint.ts';
 import type { CompiledTaintPolicy } from '../../policy/policy-set.ts';
 import { isRemovalAllowed, parseAllowedRemovals } from '../allow-removal.ts';
 import { POLICY_GONE_MS } from '../ended-startup-taints.ts';
@@ -154,9 +154,9 @@ function changesOf(
 
 function withStartup(taints: readonly Taint[], { removable, toSetLate, toSetAgain }: StartupStep): readonly Taint[] {
   if ([...removable, ...toSetLate, ...toSetAgain].length === 0) return taints;
-  const removed = new Set(removable.map(({ taint }) => identity(taint)));
+  const removed = new Set(removable.map(({ taint }) => taintIdentity(taint)));
   return withTaints(
-    taints.filter((taint) => !removed.has(identity(taint))),
+    taints.filter((taint) => !removed.has(taintIdentity(taint))),
     [...toSetLate, ...toSetAgain].map(({ taint }) => taint),
   );
 }

@@ -1,5 +1,4 @@
-import { equalTaints, formatTaint, identity } from '../../kubernetes/taint.ts';
-import { atMost, count } from '../../kubernetes/text.ts';
+import { equalTaints, formatTaint, taintIdentity } from '../../kubernetes/taint.ts';
 import { possiblePairs } from '../../policy/policy-index.ts';
 import {
   byName,
@@ -9,6 +8,7 @@ import {
 } from '../../policy/policy-set.ts';
 import { TAINT_MODES } from '../../policy/taint-policy.ts';
 import { oncePer } from '../../runtime/once-per.ts';
+import { atMost, count } from '../../text/counts.ts';
 import type { DeclaredTaint } from '../declared-taints.ts';
 import type { NodeView } from '../node-view.ts';
 import { type SelectionOverlap, selectionOverlap } from './selection-overlap.ts';
@@ -65,7 +65,7 @@ function disagreementsAmong(policies: readonly CompiledTaintPolicy[], shared: Sh
   const required = policies
     .toSorted(byDeclaredStrength)
     .flatMap((policy) => policy.required.map((one) => ({ ...one, policy, nodeSelector: policy.nodeSelector })));
-  return [...Map.groupBy(required, ({ taint }) => identity(taint)).values()].flatMap((alike) =>
+  return [...Map.groupBy(required, ({ taint }) => taintIdentity(taint)).values()].flatMap((alike) =>
     possiblePairs(alike).flatMap(([first, second]): Disagreement[] => {
       const overlap = differ(first, second) ? overlaps(first.policy)(second.policy).overlap : undefined;
       if (!overlap) return [];
@@ -95,11 +95,11 @@ export function disagreeingWith(
   others: readonly CompiledTaintPolicy[],
 ): CompiledTaintPolicy[] {
   if (!isEnforcedWithoutAudit(policy)) return [];
-  const own = Map.groupBy(policy.required, ({ taint }) => identity(taint));
+  const own = Map.groupBy(policy.required, ({ taint }) => taintIdentity(taint));
   return others.filter(
     (other) =>
       isEnforcedWithoutAudit(other) &&
-      other.required.some((one) => own.get(identity(one.taint))?.some((mine) => differ(mine, one))),
+      other.required.some((one) => own.get(taintIdentity(one.taint))?.some((mine) => differ(mine, one))),
   );
 }
 

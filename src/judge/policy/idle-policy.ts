@@ -1,5 +1,5 @@
-import { count } from '../../kubernetes/text.ts';
 import type { CompiledTaintPolicy } from '../../policy/policy-set.ts';
+import { count } from '../../text/counts.ts';
 import type { NodeView } from '../node-view.ts';
 import { misspellingsIn, type NodeKeys } from './misspelled-keys.ts';
 

@@ -1,4 +1,4 @@
-import { own } from '../../kubernetes/label-selector.ts';
+import { ownValue } from '../../kubernetes/label-selector.ts';
 import { formatTaint, type TAINT_EFFECTS, type Taint } from '../../kubernetes/taint.ts';
 import { isTransientTaintKey } from '../../kubernetes/transient-taints.ts';
 import type { TaintPolicy } from '../../policy/policy.ts';
@@ -20,7 +20,7 @@ export interface PolicyFromNode {
  * A policy that requires the taints that the node carries. If the Node is deleted, it gets them when it registers again.
  */
 export function policyFromNode({ name, labels, taints }: NodeView): PolicyFromNode {
-  const hostname = own(labels, HOSTNAME);
+  const hostname = ownValue(labels, HOSTNAME);
   const leftOut = taints.filter(({ key }) => isTransientTaintKey(key));
   const lasting = taints.filter(({ key }) => !isTransientTaintKey(key));
   const rules = lasting.toSorted((a, b) => (formatTaint(a) < formatTaint(b) ? -1 : 1)).map(ruleFor);

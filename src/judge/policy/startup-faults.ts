@@ -1,10 +1,11 @@
+import { daemonTolerations } from '../../kubernetes/daemon-tolerations.ts';
 import { formatTaint, type Taint } from '../../kubernetes/taint.ts';
-import { atMost } from '../../kubernetes/text.ts';
-import { daemonTolerations, type Toleration, tolerates } from '../../kubernetes/toleration.ts';
+import { type Toleration, tolerates } from '../../kubernetes/toleration.ts';
 import { policiesFor } from '../../policy/policy-index.ts';
 import { type CompiledTaintPolicy, isEnforcedWithoutAudit, type UntilReadyTaint } from '../../policy/policy-set.ts';
 import { type AllDaemonSets, daemonSetName, isAmong, type ReadyDaemonSet } from '../../policy/ready-when.ts';
 import { oncePer } from '../../runtime/once-per.ts';
+import { atMost } from '../../text/counts.ts';
 import type { DaemonSetView } from '../daemon-set-view.ts';
 import { selectionOverlap } from './selection-overlap.ts';
 

@@ -1,11 +1,6 @@
-import { MAX_WARNINGS } from '../../kubernetes/text.ts';
-import {
-  daemonTolerations,
-  formatSeconds,
-  formatToleration,
-  hasUnknownOperator,
-  type Toleration,
-} from '../../kubernetes/toleration.ts';
+import { daemonTolerations } from '../../kubernetes/daemon-tolerations.ts';
+import { formatSeconds, formatToleration, hasUnknownOperator, type Toleration } from '../../kubernetes/toleration.ts';
+import { MAX_WARNINGS } from '../../kubernetes/warnings.ts';
 import { type CompiledTolerationPolicy, isOnTrial, type PolicySet } from '../../policy/policy-set.ts';
 import { oncePer } from '../../runtime/once-per.ts';
 import {

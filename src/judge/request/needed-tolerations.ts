@@ -1,13 +1,6 @@
-import {
-  contains,
-  covers,
-  outlastsItsSeconds,
-  rangesOf,
-  reaches,
-  secondsOf,
-  type TaintRange,
-  type Toleration,
-} from '../../kubernetes/toleration.ts';
+import { outlastsItsSeconds } from '../../kubernetes/daemon-tolerations.ts';
+import { contains, covers, rangesOf, reaches, type TaintRange } from '../../kubernetes/taint-range.ts';
+import { secondsOf, type Toleration } from '../../kubernetes/toleration.ts';
 
 export interface RequiredToleration {
   readonly toleration: Toleration;

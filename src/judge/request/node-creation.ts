@@ -1,4 +1,4 @@
-import { formatTaint, identity, valuesAmong, withTaints } from '../../kubernetes/taint.ts';
+import { formatTaint, taintIdentity, valuesAmong, withTaints } from '../../kubernetes/taint.ts';
 import { enforcedPolicies } from '../../policy/policy-index.ts';
 import { type CompiledTaintPolicy, isEnforced, isOnTrial } from '../../policy/policy-set.ts';
 import { clearsEntriesAtRegistration } from '../allow-removal.ts';
@@ -41,7 +41,7 @@ function mutateNewNode({ node }: NodeCreation, policies: readonly CompiledTaintP
   );
   const added = missing
     .filter((one) => isEnforced(one.policy) && satisfies(values, one))
-    .map((one) => ({ ...one, taint: { ...one.taint, value: values.get(identity(one.taint)) } }));
+    .map((one) => ({ ...one, taint: { ...one.taint, value: values.get(taintIdentity(one.taint)) } }));
   // The leader reports the removal of a startup taint. Recording each new node as well would cost two requests, and double the Events.
   const recorded = added.filter(({ ensure }) => ensure !== 'UntilReady');
   return patch(

@@ -1,5 +1,6 @@
 import { formatTaint } from '../../kubernetes/taint.ts';
-import { atMost, shellWord } from '../../kubernetes/text.ts';
+import { atMost } from '../../text/counts.ts';
+import { shellWord } from '../../text/printable.ts';
 import {
   ALLOW_REMOVAL_ANNOTATION,
   allowRemovalWith,

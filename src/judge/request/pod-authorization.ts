@@ -1,5 +1,6 @@
+import { givenEffects } from '../../kubernetes/daemon-tolerations.ts';
 import { matchesPattern } from '../../kubernetes/pattern.ts';
-import { givenEffects, type Toleration } from '../../kubernetes/toleration.ts';
+import type { Toleration } from '../../kubernetes/toleration.ts';
 import type {
   CompiledTolerationRestriction,
   RestrictedTaint,

@@ -1,4 +1,4 @@
-import { equalTaints, identity, type Taint, valuesAmong } from '../../kubernetes/taint.ts';
+import { equalTaints, type Taint, taintIdentity, valuesAmong } from '../../kubernetes/taint.ts';
 import { isProtectedBy, selectingPolicies } from '../../policy/policy-index.ts';
 import type { CompiledTaintPolicy } from '../../policy/policy-set.ts';
 import type { MissingTaint } from '../missing-taint.ts';
@@ -25,7 +25,7 @@ export function taintsOnSelection(
     missing.map(({ taint }) => taint),
   );
   return missing.filter(({ policy, taint, blockedBy }) => {
-    const present = carried.get(identity(taint));
+    const present = carried.get(taintIdentity(taint));
     const others = selecting.filter((other) => other !== policy);
     return (
       blockedBy === undefined &&

@@ -1,5 +1,5 @@
-import { atMost, count } from '../../kubernetes/text.ts';
 import { type CompiledTaintPolicy, isEnforced } from '../../policy/policy-set.ts';
+import { atMost, count } from '../../text/counts.ts';
 import { allow, type Decision, deny, type Violation } from '../decision.ts';
 import { removalOutcome } from '../outcomes.ts';
 import type { TooManyChanges } from './node-changes.ts';

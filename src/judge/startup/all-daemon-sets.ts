@@ -1,4 +1,4 @@
-import { identity, sameTaint, type Taint } from '../../kubernetes/taint.ts';
+import { sameTaint, type Taint, taintIdentity } from '../../kubernetes/taint.ts';
 import { isTransientTaintKey } from '../../kubernetes/transient-taints.ts';
 import { UNINITIALIZED_KEY } from '../../kubernetes/well-known-taints.ts';
 import { type AllDaemonSets, isAmong, type ReadyDaemonSet } from '../../policy/ready-when.ts';
@@ -30,12 +30,12 @@ export function daemonSetsOnNode(
   daemonSets: Iterable<KnownDaemonSet>,
   startup: StartupTaints,
 ): DaemonSetsOnNode {
-  const untilReady = new Set(startup.untilReady.map(identity));
-  const passing = new Set(startup.atRegistration.map(identity));
+  const untilReady = new Set(startup.untilReady.map(taintIdentity));
+  const passing = new Set(startup.atRegistration.map(taintIdentity));
   // A taint that the node is about to get keeps off as one that it carries.
   const missing = startup.untilReady.filter((taint) => !node.taints.some((one) => sameTaint(one, taint)));
   const withStartup = { ...node, taints: [...node.taints, ...missing] };
-  const passes = (taint: Taint) => passing.has(identity(taint)) || isTransientTaintKey(taint.key);
+  const passes = (taint: Taint) => passing.has(taintIdentity(taint)) || isTransientTaintKey(taint.key);
   const awaited: ReadyDaemonSet[] = [];
   const leftOut: { readonly daemonSet: ReadyDaemonSet; readonly why: string }[] = [];
   for (const { value } of daemonSets) {
@@ -56,7 +56,7 @@ export function daemonSetsOnNode(
     // A node is a virtual one only where something else keeps the DaemonSet off.
     if (obstacle.kind === 'virtualNode') return 'passing';
     if (obstacle.kind !== 'taint' && obstacle.kind !== 'unknown') return 'others';
-    if (untilReady.has(identity(obstacle.taint))) return 'ofStartup';
+    if (untilReady.has(taintIdentity(obstacle.taint))) return 'ofStartup';
     return passes(obstacle.taint) ? 'passing' : 'others';
   }
 }

@@ -1,9 +1,9 @@
 import type { StringMap } from '../../kubernetes/label-selector.ts';
-import { formatTaint, identity, type Taint } from '../../kubernetes/taint.ts';
-import { atMost } from '../../kubernetes/text.ts';
+import { formatTaint, type Taint, taintIdentity } from '../../kubernetes/taint.ts';
 import { isStartupTaintKey } from '../../kubernetes/transient-taints.ts';
 import { enforcedWithoutAudit } from '../../policy/policy-index.ts';
 import type { CompiledTaintPolicy } from '../../policy/policy-set.ts';
+import { atMost } from '../../text/counts.ts';
 
 /** A startup taint that stays on a Ready node for longer is reported, in milliseconds. */
 export const STARTUP_TAINT_LIMIT_MS = 900_000;
@@ -17,9 +17,9 @@ export function remainingStartupTaints(
   policies: readonly CompiledTaintPolicy[],
 ): Taint[] {
   const ours = new Set(
-    enforcedWithoutAudit(policies, labels).flatMap(({ startup }) => startup.map(({ taint }) => identity(taint))),
+    enforcedWithoutAudit(policies, labels).flatMap(({ startup }) => startup.map(({ taint }) => taintIdentity(taint))),
   );
-  return taints.filter((taint) => isStartupTaintKey(taint.key) || ours.has(identity(taint)));
+  return taints.filter((taint) => isStartupTaintKey(taint.key) || ours.has(taintIdentity(taint)));
 }
 
 /** In words, for example `startup taint cilium.io/agent-not-ready:NoSchedule has been on the Ready node for 20 minutes`. */

@@ -1,4 +1,4 @@
-import { equalTaints, identity, type Taint, valuesOf } from '../../kubernetes/taint.ts';
+import { equalTaints, type Taint, taintIdentity, valuesOf } from '../../kubernetes/taint.ts';
 import { enforcedWithoutAudit, isProtectedBy } from '../../policy/policy-index.ts';
 import type { CompiledTaintPolicy } from '../../policy/policy-set.ts';
 import { joinedParts, type ReadyParts } from '../../policy/ready-when.ts';
@@ -42,7 +42,7 @@ export const startupRequirements = oncePer(
     const stated = selecting.flatMap(({ name, untilReady }) => untilReady.map((one) => ({ ...one, policy: name })));
     const registered = taintsToSet(selecting.flatMap(({ ensured }) => ensured));
     const valueAtRegistration = valuesOf(registered.map(({ taint }) => taint));
-    return [...Map.groupBy(stated, ({ taint }) => identity(taint)).values()].flatMap((alike) => {
+    return [...Map.groupBy(stated, ({ taint }) => taintIdentity(taint)).values()].flatMap((alike) => {
       const [first] = taintsToSet(alike);
       if (!first) return [];
       const values = alike.some(({ anyValue }) => anyValue)
@@ -112,7 +112,7 @@ export function ownTaint(
   { taint: { key, effect }, values }: Pick<StartupRequirement, 'taint' | 'values'>,
   valueByTaint: ReadonlyMap<string, string>,
 ): Taint | undefined {
-  const value = valueByTaint.get(identity({ key, effect }));
+  const value = valueByTaint.get(taintIdentity({ key, effect }));
   if (value === undefined || (values !== undefined && !values.includes(value))) return undefined;
   return { key, ...(value === '' ? {} : { value }), effect };
 }

@@ -1,4 +1,4 @@
-import { identity, sameTaint, type Taint, valuesOf } from '../../kubernetes/taint.ts';
+import { sameTaint, type Taint, taintIdentity, valuesOf } from '../../kubernetes/taint.ts';
 import { NOT_READY_KEY } from '../../kubernetes/well-known-taints.ts';
 import {
   enforcedAmong,
@@ -166,7 +166,7 @@ function followsBoot({ setsAgain, unknownParts }: StartupRequirement): boolean {
 /** Whether the node lacks the taint, and policies and version let taintkeeper set it. */
 function isMissing({ taint, unknownParts }: StartupRequirement, { selecting, valueByTaint }: Situation): boolean {
   // A policy with an unknown part is left to a version that knows it.
-  return !valueByTaint.has(identity(taint)) && unknownParts.length === 0 && !isProtectedBy(selecting, taint);
+  return !valueByTaint.has(taintIdentity(taint)) && unknownParts.length === 0 && !isProtectedBy(selecting, taint);
 }
 
 /** Whether the node gets the taint now, because it is registering, lacks it and is not ready. Perhaps it registered without it, or a user has removed it. */
@@ -180,7 +180,7 @@ function isSetLate(requirement: StartupRequirement, situation: Situation): boole
 }
 
 function isRegistering(situation: Situation): boolean {
-  return ageMs(situation) < REGISTRATION_MS && situation.valueByTaint.has(identity(NOT_READY));
+  return ageMs(situation) < REGISTRATION_MS && situation.valueByTaint.has(taintIdentity(NOT_READY));
 }
 
 /** Whether a part of `readyWhen` certainly does not hold, by the taints that the node would have. */

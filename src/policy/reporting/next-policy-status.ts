@@ -1,6 +1,7 @@
 import { DNS_LABEL_LENGTH, DNS_SUBDOMAIN_LENGTH } from '../../kubernetes/names.ts';
-import { shorten, withinBudget } from '../../kubernetes/text.ts';
 import { rfc3339 } from '../../kubernetes/time.ts';
+import { withinBudget } from '../../runtime/within-budget.ts';
+import { shorten } from '../../text/printable.ts';
 import type { PolicyKind } from '../policy.ts';
 import type { Problem } from '../problem.ts';
 import { MAX_POLICY_TOLERATIONS } from '../toleration-policy.ts';

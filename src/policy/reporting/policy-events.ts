@@ -1,5 +1,5 @@
 import type { ObjectReference } from '../../kubernetes/event.ts';
-import { printable } from '../../kubernetes/text.ts';
+import { printable } from '../../text/printable.ts';
 import { POLICY_API_VERSION, type PolicyKind } from '../policy.ts';
 import type { RecordedEvent } from './recorded-event.ts';
 

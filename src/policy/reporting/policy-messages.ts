@@ -1,4 +1,5 @@
-import { atMost, shorten } from '../../kubernetes/text.ts';
+import { atMost } from '../../text/counts.ts';
+import { shorten } from '../../text/printable.ts';
 import { formatPath, formatProblem, type Path, type Problem } from '../problem.ts';
 
 /** The effect of --audit, for `doctor`, `explain` and `export`. The admission policy `taintkeeper-node-metadata` stays in force. */

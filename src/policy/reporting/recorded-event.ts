@@ -1,5 +1,6 @@
-import { type ObjectReference, printableWithin } from '../../kubernetes/event.ts';
+import type { ObjectReference } from '../../kubernetes/event.ts';
 import { isDnsSubdomain } from '../../kubernetes/names.ts';
+import { printableWithin } from '../../text/printable.ts';
 import type { EventReason } from './event-reasons.ts';
 
 /**

@@ -10,7 +10,7 @@ import { startupWarnings } from '../../judge/ended-startup-taints.ts';
 import { mayKeepStartupTaints, mayLeaveStartupTaints } from '../../judge/policy/policy-change.ts';
 import { valueAt } from '../../kubernetes/json.ts';
 import { isPattern } from '../../kubernetes/pattern.ts';
-import { presentableWarnings } from '../../kubernetes/text.ts';
+import { presentableWarnings } from '../../kubernetes/warnings.ts';
 import { parseStoredPolicy, type TaintPolicy } from '../../policy/policy.ts';
 import { enforcedWithoutAuditAmong } from '../../policy/policy-index.ts';
 import {

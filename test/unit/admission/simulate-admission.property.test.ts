@@ -8,7 +8,7 @@ import type { DesiredDaemonSet } from '../../../src/judge/daemon-set-view.ts';
 import type { Decision } from '../../../src/judge/decision.ts';
 import { isDeclaredTaint, requiredTaints } from '../../../src/judge/declared-taints.ts';
 import type { DesiredNode } from '../../../src/judge/node-view.ts';
-import { formatTaint, identity, sameTaint, type Taint, taintsOnlyIn } from '../../../src/kubernetes/taint.ts';
+import { formatTaint, sameTaint, type Taint, taintIdentity, taintsOnlyIn } from '../../../src/kubernetes/taint.ts';
 import { asDaemonSet, viewDaemonSet } from '../../../src/objects/daemon-set-object.ts';
 import { policySet } from '../policy/policies.ts';
 import * as generate from './generators.ts';
@@ -94,7 +94,7 @@ describe('with any policies, a Node request', () => {
         const { before, after } = generated;
         const { request, compiled } = toNodeCase(generated);
         const { taints } = viewOf(simulateAdmission(request, compiled).object);
-        expect(taints.slice(0, after.taints.length).map(identity)).toEqual(after.taints.map(identity));
+        expect(taints.slice(0, after.taints.length).map(taintIdentity)).toEqual(after.taints.map(taintIdentity));
         after.taints.forEach((asked, index) => {
           const stored = before.taints.find((old) => sameTaint(old, asked));
           const required = requiredTaints(after.labels, compiled.taintPolicies).filter((one) =>

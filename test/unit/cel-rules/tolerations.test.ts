@@ -10,7 +10,8 @@ import {
   TOLERATIONS,
 } from '../../../src/cel-rules/daemon-sets.ts';
 import { cutShortBy } from '../../../src/judge/request/needed-tolerations.ts';
-import { covers, equalToleration, rangesOf, type Toleration } from '../../../src/kubernetes/toleration.ts';
+import { covers, rangesOf } from '../../../src/kubernetes/taint-range.ts';
+import { equalToleration, type Toleration } from '../../../src/kubernetes/toleration.ts';
 import { parseCel } from './evaluate.ts';
 
 // Each way to write each field, an absent one included.

@@ -5,7 +5,7 @@ import { requiredTaints, satisfies } from '../../../src/judge/declared-taints.ts
 import type { MissingTaint } from '../../../src/judge/missing-taint.ts';
 import { type NodeDrift, nodeDrift } from '../../../src/judge/node-drift.ts';
 import type { NodeView } from '../../../src/judge/node-view.ts';
-import { formatTaint, identity, sameTaint, type Taint, valuesOf } from '../../../src/kubernetes/taint.ts';
+import { formatTaint, sameTaint, type Taint, taintIdentity, valuesOf } from '../../../src/kubernetes/taint.ts';
 import type { PolicySet } from '../../../src/policy/policy-set.ts';
 import * as generate from '../admission/generators.ts';
 import { policySet } from '../policy/policies.ts';
@@ -73,11 +73,11 @@ it('a repair keeps the order of all taints that it does not set', () => {
   always((one) => {
     const { node } = one;
     const { missing, taints } = driftOf(one);
-    const lost = missing.filter(isSet).map(({ taint }) => identity(taint));
+    const lost = missing.filter(isSet).map(({ taint }) => taintIdentity(taint));
     const others = (list: readonly Taint[]) =>
-      list.map((taint) => (lost.includes(identity(taint)) ? identity(taint) : taint));
+      list.map((taint) => (lost.includes(taintIdentity(taint)) ? taintIdentity(taint) : taint));
     expect(others(taints.slice(0, node.taints.length))).toEqual(others(node.taints));
-    for (const taint of taints.slice(node.taints.length)) expect(lost).toContain(identity(taint));
+    for (const taint of taints.slice(node.taints.length)) expect(lost).toContain(taintIdentity(taint));
   });
 });
 

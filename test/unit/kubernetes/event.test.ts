@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { daemonSetReference, namespaceOf, nodeReference, printableWithin } from '../../../src/kubernetes/event.ts';
+import { daemonSetReference, namespaceOf, nodeReference } from '../../../src/kubernetes/event.ts';
 
 it('Events of a DaemonSet are in its namespace, and those of a node in the default one', () => {
   const node = nodeReference({ name: 'n1', uid: 'u1' });
@@ -13,15 +13,4 @@ it('Events of a DaemonSet are in its namespace, and those of a node in the defau
   });
   expect(node).toEqual({ apiVersion: 'v1', kind: 'Node', name: 'n1', uid: 'u1' });
   expect([daemonSet, node, { ...node, namespace: '' }].map(namespaceOf)).toEqual(['kube-system', 'default', 'default']);
-});
-
-it.each([
-  { text: '12345678', shown: '12345678' },
-  { text: '123456789', shown: '12345...' },
-  { text: 'é12345678', shown: 'é123...' },
-  { text: '1234é678', shown: '1234...' },
-  { text: 'a\nb', shown: 'a\\u{a}b' },
-  { text: 'abcd\nefg', shown: 'abcd\\...' },
-])('printableWithin eight bytes: $text', ({ text, shown }) => {
-  expect(printableWithin(text, 8)).toBe(shown);
 });

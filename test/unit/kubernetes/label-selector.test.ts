@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 import {
   formatLabels,
   type LabelSelector,
-  own,
+  ownValue,
   type StringMap,
   selects,
 } from '../../../src/kubernetes/label-selector.ts';
@@ -84,9 +84,9 @@ describe('selects', () => {
   });
 });
 
-it('own reads a label called __proto__ from parsed JSON, and none that is inherited', () => {
-  expect(own(JSON.parse('{"__proto__":"x"}'), '__proto__')).toBe('x');
-  expect(own({}, '__proto__')).toBeUndefined();
+it('ownValue reads a label called __proto__ from parsed JSON, and none that is inherited', () => {
+  expect(ownValue(JSON.parse('{"__proto__":"x"}'), '__proto__')).toBe('x');
+  expect(ownValue({}, '__proto__')).toBeUndefined();
 });
 
 it('formatLabels writes labels as kubectl --selector takes them', () => {

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { expect, it } from 'vitest';
-import { matchesPattern, overlap } from '../../../src/kubernetes/pattern.ts';
+import { matchesPattern, patternsOverlap } from '../../../src/kubernetes/pattern.ts';
 
 it.each([
   ['a', 'a', true],
@@ -12,9 +12,9 @@ it.each([
   ['node.kubernetes.io/*', 'example.com/*', false],
   ['a*c', 'ab*', true],
   ['a*b', 'a', false],
-])('overlap(%j, %j) is %s', (a, b, expected) => {
-  expect(overlap(a, b)).toBe(expected);
-  expect(overlap(b, a)).toBe(expected);
+])('patternsOverlap(%j, %j) is %s', (a, b, expected) => {
+  expect(patternsOverlap(a, b)).toBe(expected);
+  expect(patternsOverlap(b, a)).toBe(expected);
 });
 
 it('is true exactly where a text matches both patterns', () => {
@@ -24,7 +24,7 @@ it('is true exactly where a text matches both patterns', () => {
   for (const text of texts) if (text.length < 8) texts.push(`${text}a`, `${text}b`);
   fc.assert(
     fc.property(pattern, pattern, (a, b) => {
-      expect(overlap(a, b)).toBe(texts.some((text) => matchesPattern(a, text) && matchesPattern(b, text)));
+      expect(patternsOverlap(a, b)).toBe(texts.some((text) => matchesPattern(a, text) && matchesPattern(b, text)));
     }),
     { numRuns: 500 },
   );

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
+import { contains, covers, rangesOf, reaches, type TaintRange } from '../../../src/kubernetes/taint-range.ts';
 import type { Toleration } from '../../../src/kubernetes/toleration.ts';
-import { contains, covers, rangesOf, reaches, type TaintRange } from '../../../src/kubernetes/toleration.ts';
 
 const MASTER = 'node-role.kubernetes.io/master';
 const range = (key: string | undefined, value?: string, effect: TaintRange['effect'] = 'NoSchedule'): TaintRange => ({

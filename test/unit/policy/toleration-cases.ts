@@ -1,6 +1,7 @@
 import fc from 'fast-check';
+import { daemonTolerations } from '../../../src/kubernetes/daemon-tolerations.ts';
 import { REPELLING_EFFECTS, TAINT_EFFECTS, type Taint } from '../../../src/kubernetes/taint.ts';
-import { daemonTolerations, type Toleration, tolerates } from '../../../src/kubernetes/toleration.ts';
+import { type Toleration, tolerates } from '../../../src/kubernetes/toleration.ts';
 import type { PolicyToleration, TolerationPolicySpec } from '../../../src/policy/toleration-policy.ts';
 
 // A world so small that tolerations meet, and what there is to tolerate in it: each taint by itself.

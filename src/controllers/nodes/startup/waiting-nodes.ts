@@ -3,8 +3,8 @@ import type { ClusterNode } from '../../../cluster/objects/cluster-objects.ts';
 import type { Entry } from '../../../cluster/watch/cached-objects.ts';
 import type { StartupStep } from '../../../judge/startup/startup-step.ts';
 import { overdueAdvice, type WaitingTaint, waitingText } from '../../../judge/startup/waiting-taint.ts';
-import { identity } from '../../../kubernetes/taint.ts';
-import { shorten } from '../../../kubernetes/text.ts';
+import { taintIdentity } from '../../../kubernetes/taint.ts';
+import { shorten } from '../../../text/printable.ts';
 import type { Concern } from '../../reports.ts';
 import type { PerNode } from '../per-node.ts';
 import type { RecordOnNode } from '../record-on-node.ts';
@@ -62,8 +62,8 @@ function recordOverdue(
   const recorded = new Set(before);
   for (const overdue of waiting.filter(({ isOverdue }) => isOverdue)) {
     const { taint, progressDeadlineMs } = overdue.requirement;
-    if (recorded.has(identity(taint))) continue;
-    recorded.add(identity(taint));
+    if (recorded.has(taintIdentity(taint))) continue;
+    recorded.add(taintIdentity(taint));
     const note = [
       waitingText(overdue),
       `the progress deadline of ${progressDeadlineMs / 1000} s has passed`,

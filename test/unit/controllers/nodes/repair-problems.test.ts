@@ -5,13 +5,13 @@ import { trackRepairProblems } from '../../../../src/controllers/nodes/repair-pr
 import type { WriteFault } from '../../../../src/controllers/nodes/write-faults.ts';
 import type { MissingTaint } from '../../../../src/judge/missing-taint.ts';
 import type { NodeMemory } from '../../../../src/judge/node/node-memory.ts';
-import { identity, type Taint } from '../../../../src/kubernetes/taint.ts';
+import { type Taint, taintIdentity } from '../../../../src/kubernetes/taint.ts';
 
 const gpu: Taint = { key: 'dedicated', value: 'gpu', effect: 'NoSchedule' };
 
 /** The taints with these keys are in conflict, and these policies miss them. */
 const conflictsOf = (keys: readonly string[], ...policyNames: string[]): NodeMemory['conflicts'] =>
-  new Map(keys.map((key) => [identity({ ...gpu, key }), { taint: { ...gpu, key }, policyNames }]));
+  new Map(keys.map((key) => [taintIdentity({ ...gpu, key }), { taint: { ...gpu, key }, policyNames }]));
 
 function track(managers: readonly string[] = ['nodectl']) {
   const managedFields = managers.map((manager) => ({

@@ -16,7 +16,7 @@ import {
   type WrittenStep,
 } from '../../../../src/judge/node/node-memory.ts';
 import type { StoredNode } from '../../../../src/judge/node-view.ts';
-import { identity, type Taint } from '../../../../src/kubernetes/taint.ts';
+import { type Taint, taintIdentity } from '../../../../src/kubernetes/taint.ts';
 import { cpu, gpu, other } from '../request/node-updates.ts';
 import { ALL_STORED, memoryAfterChanges, memoryAfterReboot, setAgain, writtenStep } from './memories.ts';
 
@@ -24,7 +24,7 @@ const third: Taint = { key: 'third', effect: 'NoSchedule' };
 const LATER = UNDO_BUDGET.windowMs;
 const memory = (more: Partial<NodeMemory> = {}): NodeMemory => ({ ...newMemory('u1'), ...more });
 const restored = (...times: number[]) => memory({ changes: times.map((at) => ({ taint: gpu, change: 'set', at })) });
-const CONFLICTS = new Map([[identity(gpu), { taint: gpu, policyNames: ['p'] }]]);
+const CONFLICTS = new Map([[taintIdentity(gpu), { taint: gpu, policyNames: ['p'] }]]);
 
 it.each<{ why: string; more: Partial<NodeMemory>; is: boolean }>([
   { why: 'a new one', more: {}, is: true },
