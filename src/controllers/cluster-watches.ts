@@ -10,6 +10,7 @@ import type { WatchCache, WatchOptions } from '../cluster/watch/watch-options.ts
 import { orAborted } from '../runtime/abort.ts';
 import { createSubject, type Source } from '../runtime/source.ts';
 import type { Controller, Run } from './controller.ts';
+import { createOutage } from './outage.ts';
 
 export type Nodes = Pick<WatchCache<ClusterNode>, 'get' | 'entries'>;
 export type DaemonSets = Pick<WatchCache<ClusterDaemonSet>, 'get' | 'entries'>;
@@ -38,6 +39,8 @@ export interface SyncState {
   isSynced(): boolean;
   /** Whether the right to list or watch it is missing, by the last attempt. */
   isRefused(): boolean;
+  /** Why not all objects are known, if lists have failed for half a minute. */
+  listFault(): string | undefined;
   /** Emits when {@link isRefused} changes before all objects are known. */
   readonly refusals: Source;
   /** Resolves after the first list, complete or not. */
@@ -77,6 +80,7 @@ export function watchCluster(
     const tried = Promise.withResolvers<void>();
     const unreadableChanges = createSubject<ObjectName>();
     const refusals = createSubject();
+    const outage = createOutage();
     const cache = watchResource<T>({
       ...what,
       client,
@@ -84,6 +88,7 @@ export function watchCluster(
       onUnreadableChange: unreadableChanges.next,
       onState(state) {
         metrics.watchState(resource, state.connected);
+        outage.observe(state);
         tried.resolve();
       },
       onRefusal: refusals.next,
@@ -95,6 +100,7 @@ export function watchCluster(
       synced: handled(orAborted(cache.synced, signal)),
       isSynced: cache.isSynced,
       isRefused: cache.isRefused,
+      listFault: () => (cache.isSynced() ? undefined : outage.error()),
       refusals,
       tried: tried.promise,
       get: cache.get,

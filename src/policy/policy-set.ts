@@ -8,7 +8,7 @@ import {
   type SelectableDaemonSet,
 } from './daemon-set-selection.ts';
 import type { Policy, TaintPolicy, TolerationPolicy } from './policy.ts';
-import { partsOf, progressDeadlineMsOf, type ReadyParts, removeAfterMsOf } from './ready-when.ts';
+import { needDaemonSets, partsOf, progressDeadlineMsOf, type ReadyParts, removeAfterMsOf } from './ready-when.ts';
 import { type CompiledRecoveryPolicy, compileRecoveryPolicy, DEFAULT_RECOVERY_MODE } from './recovery-policy.ts';
 import { type FailurePolicy, failurePolicyOf, TAINT_MODES, type TaintMode } from './taint-policy.ts';
 import { type CompiledTaintRule, compileRules, type Ensure, isStartup } from './taint-rule.ts';
@@ -244,6 +244,11 @@ export function isEnforcedWithoutAudit({
   declaredMode,
 }: Pick<CompiledTaintPolicy | CompiledTolerationPolicy, 'declaredMode'>): boolean {
   return declaredMode !== 'Audit';
+}
+
+/** Whether a startup taint of the policy waits for DaemonSets. */
+export function waitsForDaemonSets({ untilReady }: Pick<CompiledTaintPolicy, 'untilReady'>): boolean {
+  return untilReady.some(({ parts }) => needDaemonSets(parts));
 }
 
 /** Whether the policy only reports, and only because of `audit`. */

@@ -160,4 +160,26 @@ describeWithControlPlane('what the default installation may not do', {}, (cp) =>
     },
     TEST_TIMEOUT_MS,
   );
+
+  it(
+    'without the right to list DaemonSets, the policies that need them say so',
+    async () => {
+      const role = '/apis/rbac.authorization.k8s.io/v1/clusterroles/taintkeeper';
+      const { body: before } = await cp().request<{ rules: { resources?: string[] }[] }>(admin, 'GET', role);
+      const rules = before.rules.filter(({ resources = [] }) => !resources.includes('daemonsets'));
+      expect(rules.length).toBeLessThan(before.rules.length);
+      const answer = await cp().request(admin, 'PATCH', role, { body: { rules }, contentType: MERGE_PATCH });
+      expect(answer.status).toBe(200);
+      await installation.replica('b').stop();
+      await installation.start(['c'], { args: ['--owner-cluster-role', 'taintkeeper'] });
+      await expect
+        .poll(() => conditionsOf('TolerationPolicy', 'patching'), { timeout: TEST_TIMEOUT_MS / 2, interval: 500 })
+        .toMatchObject({
+          Ready: { status: 'True' },
+          Stalled: { reason: 'NotListed', message: expect.stringContaining('the leader cannot list DaemonSets: ') },
+        });
+      await expectConditions('TaintPolicy', 'backed').toMatchObject({ Backstop: { reason: 'NotPermitted' } });
+    },
+    TEST_TIMEOUT_MS,
+  );
 });

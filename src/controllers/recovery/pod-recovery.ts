@@ -6,6 +6,7 @@ import type { RecordedEvent } from '../../policy/reporting/recorded-event.ts';
 import type { WatchedDaemonSets, WatchedNodes } from '../cluster-watches.ts';
 import { addChanged, type Controller, type Run, startControllerQueue } from '../controller.ts';
 import type { Rights } from '../optional-rights.ts';
+import { createOutage } from '../outage.ts';
 import type { ReportedProblem, Reports } from '../reports.ts';
 import { type FailedPods, watchFailedPods } from './failed-pods.ts';
 import { recoverPods } from './recover-pods.ts';
@@ -31,8 +32,6 @@ const CONCURRENCY = 4;
 const FORGET_MS = 60_000;
 /** Minimum time between two checks of a DaemonSet that changes request: thousands of its pods may fail together. */
 const PAUSE_MS = 500;
-/** A restart of the API server takes less time, and is no problem. */
-const OUTAGE_MS = 30_000;
 
 export interface PodRecovery extends Controller {
   /** The daemon pods that are Failed on a node where they could run, however short the time. */
@@ -58,8 +57,8 @@ export function startPodRecovery(run: Run, options: PodRecoveryOptions): PodReco
   const lastChecks = new Map<string, number>();
   /** Undefined while pods are not watched. */
   let failedPods: FailedPods | undefined;
-  /** Set while the watch of pods has no connection. */
-  let outage: { readonly since: number; readonly error: string } | undefined;
+  /** Of the watch of pods. */
+  let outage = createOutage();
   const ending = new Set<Promise<void>>();
   const history = createRecoveryHistory();
   const problems = createRecoveryProblems();
@@ -144,7 +143,7 @@ export function startPodRecovery(run: Run, options: PodRecoveryOptions): PodReco
       onState(state) {
         if (failedPods !== begun) return;
         metrics.watchState('pods', state.connected);
-        outage = state.connected ? undefined : { since: outage?.since ?? performance.now(), error: state.error };
+        outage.observe(state);
         changes.next();
       },
       log,
@@ -157,14 +156,15 @@ export function startPodRecovery(run: Run, options: PodRecoveryOptions): PodReco
     const end: Promise<void> = failedPods.stop().finally(() => ending.delete(end));
     ending.add(end);
     failedPods = undefined;
-    outage = undefined;
+    outage = createOutage();
     metrics.watchEnded('pods');
     changes.next();
   }
 
   function outageProblems(): ReportedProblem[] {
-    if (!outage || performance.now() - outage.since < OUTAGE_MS) return [];
-    const problem = { reason: 'PodsNotWatched', message: `Failed pods cannot be watched: ${outage.error}` } as const;
+    const error = outage.error();
+    if (error === undefined) return [];
+    const problem = { reason: 'PodsNotWatched', message: `Failed pods cannot be watched: ${error}` } as const;
     return compiled().recoveryPolicies.map(({ name }) => ({ kind: 'RecoveryPolicy', policy: name, ...problem }));
   }
 

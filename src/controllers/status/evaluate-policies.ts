@@ -13,8 +13,7 @@ import { keysOf, misspelledKeys, type NodeKeys } from '../../judge/policy/misspe
 import { startupNotes } from '../../judge/policy/startup-faults.ts';
 import { modeOf, type PolicyKind } from '../../policy/policy.ts';
 import { selectingPolicies } from '../../policy/policy-index.ts';
-import type { CompiledTaintPolicy, PolicySet } from '../../policy/policy-set.ts';
-import { needDaemonSets } from '../../policy/ready-when.ts';
+import { type CompiledTaintPolicy, type PolicySet, waitsForDaemonSets } from '../../policy/policy-set.ts';
 import { nextPolicyStatus, type PolicyFindings } from '../../policy/reporting/next-policy-status.ts';
 import { ignoredText } from '../../policy/reporting/policy-messages.ts';
 import type { PatchedDaemonSet, PolicyStatus } from '../../policy/reporting/policy-status.ts';
@@ -23,8 +22,11 @@ import { type ReportedProblem, type Reports, stalledCondition, UNKNOWN_FIELDS } 
 
 export interface EvaluationInput {
   readonly objects: readonly PolicyObject[];
-  /** Whether all objects of the kind are known. Policies that are compared with another kind get no new status. */
-  readonly isRead: (source: ComparedKind) => boolean;
+  /**
+   * How much of a kind is known. A policy that is compared with a kind that is `Pending` gets no new status. With one that cannot be listed, its status
+   * says so, and keeps what was found before.
+   */
+  readonly readingOf: (kind: ComparedKind) => Reading;
   readonly compiled: PolicySet;
   readonly nodes: readonly NodeView[];
   /** Without those in the namespace of taintkeeper. */
@@ -63,6 +65,9 @@ type Compiled = PolicySet[keyof PolicySet][number];
 /** A kind of objects that policies are compared with. */
 export type ComparedKind = 'nodes' | 'daemonSets';
 
+/** Whether all objects of a kind are known, will be known soon, or cannot be listed, and why. */
+export type Reading = 'Read' | 'Pending' | { readonly error: string };
+
 /** What the status of a policy depends on. The right to list one kind may be missing, and the other policies have a status nevertheless. */
 export function comparedKinds(
   kind: PolicyKind,
@@ -70,8 +75,7 @@ export function comparedKinds(
 ): readonly ComparedKind[] {
   switch (kind) {
     case 'TaintPolicy':
-      // Some startup taints wait for DaemonSets.
-      return own?.untilReady.some(({ parts }) => needDaemonSets(parts)) ? ['nodes', 'daemonSets'] : ['nodes'];
+      return own && waitsForDaemonSets(own) ? ['nodes', 'daemonSets'] : ['nodes'];
     case 'TolerationRestriction':
       return [];
     case 'TolerationPolicy':
@@ -82,7 +86,7 @@ export function comparedKinds(
 
 /** Compares each policy with the cluster. It writes nothing. */
 export async function evaluatePolicies(input: EvaluationInput): Promise<Evaluation> {
-  const { isRead, compiled, nodes, daemonSets, pods, reports, patchedBy, audit, violators, now } = input;
+  const { readingOf, compiled, nodes, daemonSets, pods, reports, patchedBy, audit, violators, now } = input;
   const { taintPolicies, tolerationPolicies, tolerationRestrictions, recoveryPolicies } = compiled;
   const byName = new Map(
     [...taintPolicies, ...tolerationPolicies, ...tolerationRestrictions, ...recoveryPolicies].map((one) => [
@@ -91,10 +95,11 @@ export async function evaluatePolicies(input: EvaluationInput): Promise<Evaluati
     ]),
   );
   const ownOf = ({ kind, name }: Pick<PolicyObject, 'kind' | 'name'>) => byName.get(`${kind}/${name}`);
-  const objects = input.objects.filter((policy) => {
+  const kindsOf = (policy: PolicyObject) => {
     const own = ownOf(policy);
-    return comparedKinds(policy.kind, own?.kind === 'TaintPolicy' ? own : undefined).every(isRead);
-  });
+    return comparedKinds(policy.kind, own?.kind === 'TaintPolicy' ? own : undefined);
+  };
+  const objects = input.objects.filter((policy) => kindsOf(policy).every((kind) => readingOf(kind) !== 'Pending'));
   const notEvaluated = new Set(
     input.objects.filter((policy) => !objects.includes(policy)).map(({ kind, name }) => `${kind}/${name}`),
   );
@@ -103,6 +108,7 @@ export async function evaluatePolicies(input: EvaluationInput): Promise<Evaluati
   const keys = keysOf(nodes);
   const problems = [
     ...input.objects.flatMap(ignoredFieldProblems),
+    ...objects.flatMap((policy) => listProblems(policy, kindsOf(policy), readingOf)),
     ...reports.problems(),
     ...taintPolicies.flatMap((policy) => misspelledKeyProblems(policy, keys)),
     ...contradictions(taintPolicies, selectedBy).flatMap(contradictionProblems),
@@ -115,7 +121,9 @@ export async function evaluatePolicies(input: EvaluationInput): Promise<Evaluati
     if (conditions === 'pending') continue;
     const before = policy.status as PolicyStatus | undefined;
     const own = ownOf(policy);
-    const findings = own && findingsOf(own, violators.get(policy.uid) ?? before?.violators ?? []);
+    const known = violators.get(policy.uid) ?? before?.violators ?? [];
+    const isCompared = kindsOf(policy).every((kind) => readingOf(kind) === 'Read');
+    const findings = isCompared ? own && findingsOf(own, known) : 'Unchanged';
     const status = nextPolicyStatus({
       kind: policy.kind,
       before,
@@ -124,7 +132,7 @@ export async function evaluatePolicies(input: EvaluationInput): Promise<Evaluati
       inForce: policy.inForce,
       mode: policy.inForce && (audit ? 'Audit' : modeOf(policy.inForce.policy)),
       audit,
-      notes: policy.result.ok ? idle(own) : [],
+      notes: policy.result.ok && isCompared ? idle(own) : [],
       reported: [
         ...conditions,
         ...problems
@@ -135,7 +143,7 @@ export async function evaluatePolicies(input: EvaluationInput): Promise<Evaluati
       findings,
       now,
     });
-    policies.push({ policy, status, violators: findings?.violators ?? [] });
+    policies.push({ policy, status, violators: findings === 'Unchanged' ? known : (findings?.violators ?? []) });
   }
   return { policies, problems };
 
@@ -170,6 +178,23 @@ async function nodesByPolicy(
     for (const policy of selectingPolicies(policies, node.labels)) selected.get(policy)?.push(node);
   }
   return selected;
+}
+
+const NAMES: Readonly<Record<ComparedKind, string>> = { nodes: 'nodes', daemonSets: 'DaemonSets' };
+
+function listProblems(
+  { kind, name }: PolicyObject,
+  kinds: readonly ComparedKind[],
+  readingOf: EvaluationInput['readingOf'],
+): ReportedProblem[] {
+  // It is compared with nothing.
+  if (kind === 'TolerationRestriction') return [];
+  return kinds.flatMap((compared): ReportedProblem[] => {
+    const reading = readingOf(compared);
+    if (typeof reading === 'string') return [];
+    const message = `the leader cannot list ${NAMES[compared]}: ${reading.error}`;
+    return [{ kind, policy: name, reason: 'NotListed', message }];
+  });
 }
 
 function ignoredFieldProblems({ kind, name, inForce }: PolicyObject): ReportedProblem[] {

@@ -30,6 +30,8 @@ export interface PolicyStatusOptions {
 const NAME = 'policy-status';
 /** The policies are evaluated again after this time, whatever the watches show. */
 const CHECK_AGAIN_MS = 60_000;
+/** The same while not all nodes and DaemonSets are known. Nothing else shows that lists fail for too long. */
+const CHECK_UNREAD_AGAIN_MS = 10_000;
 /** Least time between two evaluations, in milliseconds. */
 const PAUSE_MS = 5_000;
 
@@ -72,7 +74,12 @@ export function startPolicyStatus(run: Run, options: PolicyStatusOptions): Contr
     hasNews = false;
     const evaluation = await evaluatePolicies({
       objects: policies.objects(),
-      isRead: (source) => ({ nodes, daemonSets })[source].isSynced(),
+      readingOf(kind) {
+        const { isSynced, listFault } = { nodes, daemonSets }[kind];
+        const error = listFault();
+        if (isSynced()) return 'Read';
+        return error === undefined ? 'Pending' : { error };
+      },
       compiled: policies.snapshot().compiled,
       nodes: Array.from(nodes.entries(), ({ value }) => value),
       daemonSets: Array.from(daemonSets.entries(), ({ value }) => value).filter((one) => one.namespace !== namespace),
@@ -96,7 +103,7 @@ export function startPolicyStatus(run: Run, options: PolicyStatusOptions): Contr
       if (isWithNews) writes.restart(uid);
       else writes.add(uid);
     }
-    return CHECK_AGAIN_MS;
+    return nodes.isSynced() && daemonSets.isSynced() ? CHECK_AGAIN_MS : CHECK_UNREAD_AGAIN_MS;
   }
 
   function count({ problems, policies: evaluated }: Evaluation): void {

@@ -68,10 +68,12 @@ export interface StatusInput {
   readonly reported: readonly ReportedCondition[];
   /** The DaemonSets that it has patched. */
   readonly patched?: readonly PatchedDaemonSet[];
-  /** Undefined for a policy that cannot be used. */
-  readonly findings: PolicyFindings | undefined;
+  /** Undefined for a policy that cannot be used. `Unchanged`: those of the current status, because the cluster could not be read. */
+  readonly findings: PolicyFindings | 'Unchanged' | undefined;
   readonly now: Date;
 }
+
+type Counts = Pick<PolicyStatus, 'matched' | 'violating' | 'violators' | 'removalAllowed' | 'waiting'>;
 
 /** The desired status. It equals `before` if only the time changed. */
 export function nextPolicyStatus(input: StatusInput): PolicyStatus {
@@ -90,17 +92,31 @@ export function nextPolicyStatus(input: StatusInput): PolicyStatus {
     }),
     ...(mode ? { mode } : {}),
     ...(audit ? { audit } : {}),
-    ...(kind === 'TolerationRestriction'
-      ? {}
-      : {
-          matched: findings?.matched ?? 0,
-          violating: findings?.violators.length ?? 0,
-          violators: findings?.violators.slice(0, MAX_VIOLATORS) ?? [],
-        }),
-    ...(findings?.removalAllowed ? { removalAllowed: findings.removalAllowed } : {}),
-    ...(findings?.waiting ? { waiting: findings.waiting } : {}),
+    ...(findings === 'Unchanged' ? countsIn(before) : countsOf(kind, findings)),
     patched: [...patched],
   });
+}
+
+function countsOf(kind: PolicyKind, findings: PolicyFindings | undefined): Counts {
+  if (kind === 'TolerationRestriction') return {};
+  const { matched = 0, violators = [], removalAllowed, waiting } = findings ?? {};
+  return {
+    matched,
+    violating: violators.length,
+    violators: violators.slice(0, MAX_VIOLATORS),
+    ...(removalAllowed ? { removalAllowed } : {}),
+    ...(waiting ? { waiting } : {}),
+  };
+}
+
+function countsIn({ matched, violating, violators, removalAllowed, waiting }: PolicyStatus = {}): Counts {
+  return {
+    ...(matched === undefined ? {} : { matched }),
+    ...(violating === undefined ? {} : { violating }),
+    ...(violators === undefined ? {} : { violators }),
+    ...(removalAllowed === undefined ? {} : { removalAllowed }),
+    ...(waiting === undefined ? {} : { waiting }),
+  };
 }
 
 /**

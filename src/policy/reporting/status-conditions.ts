@@ -157,6 +157,12 @@ export const CONDITIONS = {
         word: 'in force, in part',
       },
       NotPermitted: { meaning: 'The policy asks for something that taintkeeper may not do.', next: GRANT },
+      NotListed: {
+        meaning:
+          'The leader has not been able to list the nodes, or the DaemonSets, with which the policy is compared, since it began to lead. It does not set or ' +
+          'remove what depends on them, and the counts in the status are from before.',
+        next: 'run taintkeeper doctor, which checks the rights; otherwise, the message says what the API server answered',
+      },
       KeyLooksMisspelled: {
         meaning: 'No node has the taint or the label of this key, and nodes have one that is almost the same.',
         next: 'correct the key in the policy, or add the taint or the label to a node',
@@ -210,7 +216,9 @@ export const CONDITIONS = {
       StartupTaintDeadlineExceeded: {
         meaning:
           'Nodes still wait after `progressDeadlineSeconds` of `readyWhen`. They keep the startup taint. The message says for what each waits. With `afterDeadline: Remove`, nodes do not stay in this state.',
-        next: 'find out with kubectl describe pod why the DaemonSets that the message names are not ready on these nodes, or replace the nodes',
+        next:
+          'find out why what the message names is not ready on these nodes, for a DaemonSet with kubectl describe pod, or replace the nodes; ' +
+          'a DaemonSet whose pods wait until the taint is removed belongs into allDaemonSets.except',
       },
       WouldEvictPods: {
         meaning:

@@ -6,6 +6,7 @@ export const ALL_READ: SyncState = {
   synced: Promise.resolve(),
   isSynced: () => true,
   isRefused: () => false,
+  listFault: () => undefined,
   refusals: createSubject(),
   tried: Promise.resolve(),
 };

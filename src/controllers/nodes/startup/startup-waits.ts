@@ -8,6 +8,7 @@ import type { StoredNode } from '../../../judge/node-view.ts';
 import { protectedStartupTaintsAmong, startupFaults } from '../../../judge/policy/startup-faults.ts';
 import { startupBlockers } from '../../../judge/startup/startup-readiness.ts';
 import type { StartupFacts, StartupStep } from '../../../judge/startup/startup-step.ts';
+import { waitsForDaemonSets } from '../../../policy/policy-set.ts';
 import type { ReadyDaemonSet } from '../../../policy/ready-when.ts';
 import type { RecordedEvent } from '../../../policy/reporting/recorded-event.ts';
 import type { ReplicaPod } from '../../../scheduling/replica-spread.ts';
@@ -177,7 +178,9 @@ export function startStartupWaits(run: Run, options: StartupWaitsOptions): Start
 
   function problems(): readonly ReportedProblem[] {
     const all = compiled();
-    const faults = all.flatMap((policy) =>
+    // Before all DaemonSets are listed, none is known to be absent.
+    const judged = daemonSets.isSynced() ? all : all.filter((policy) => !waitsForDaemonSets(policy));
+    const faults = judged.flatMap((policy) =>
       startupFaults(policy, {
         protectedStartupTaints: protectedStartupTaintsAmong(all),
         daemonSetOf: ({ namespace, name }) =>

@@ -5,6 +5,7 @@ import {
   type ComparedKind,
   comparedKinds,
   evaluatePolicies,
+  type Reading,
 } from '../../../../src/controllers/status/evaluate-policies.ts';
 import type { Taint } from '../../../../src/kubernetes/taint.ts';
 import type { PolicyKind } from '../../../../src/policy/policy.ts';
@@ -23,24 +24,27 @@ interface Cluster {
   /** What the spec of each policy has besides. */
   readonly unknown?: object;
   readonly nodes?: readonly ReturnType<typeof nodeEntry>[];
+  /** The current one of each policy. */
+  readonly status?: PolicyStatus;
 }
 
-/** What is found of policies without a status. */
-async function evaluated(cluster: Cluster, report: Report, isRead: (source: ComparedKind) => boolean = () => true) {
-  const { taint = {}, toleration = {}, restriction = {}, unknown, nodes = [] } = cluster;
+/** What is found. */
+async function evaluated(cluster: Cluster, report: Report, readingOf: (kind: ComparedKind) => Reading = () => 'Read') {
+  const { taint = {}, toleration = {}, restriction = {}, unknown, nodes = [], status } = cluster;
   const kinds = { TaintPolicy: taint, TolerationPolicy: toleration, TolerationRestriction: restriction };
   const objects = Object.entries(kinds).flatMap(([kind, specs]) =>
     Object.entries(specs).map(([name, spec]) =>
       viewPolicy(kind as keyof typeof kinds, {
         metadata: { name, uid: `${kind}-${name}`, generation: 1, resourceVersion: '1' },
         spec: { ...spec, ...unknown },
+        status,
       }),
     ),
   );
   const reports = createReports();
   reports.add('nodes', report);
   const { policies, problems } = await evaluatePolicies({
-    isRead,
+    readingOf,
     objects,
     compiled: policySet({ taint, toleration, restriction }),
     nodes: nodes.map(({ value }) => value),
@@ -176,7 +180,7 @@ it('a policy has no status while a controller does not know its conditions', asy
   expect([...statuses.keys()]).toEqual(['TaintPolicy q']);
 });
 
-describe('a kind that cannot be listed', () => {
+describe('a kind that is not listed yet', () => {
   it.each<{ why: string; kind: PolicyKind; readyWhen?: ReadyWhen; kinds: readonly string[] }>([
     { why: 'its nodes are compared', kind: 'TaintPolicy', kinds: ['nodes'] },
     {
@@ -205,8 +209,52 @@ describe('a kind that cannot be listed', () => {
       { kind: 'TaintPolicy', policy: 'p', reason: 'RepairRefused', message: 'm' },
       { kind: 'TolerationPolicy', policy: 'p', reason: 'NotPermitted', message: 'm' },
     ];
-    const found = await evaluated(cluster, { problems: () => problems }, (source) => source === 'nodes');
+    const found = await evaluated(cluster, { problems: () => problems }, (kind) =>
+      kind === 'nodes' ? 'Read' : 'Pending',
+    );
     expect([...found.statuses.keys()]).toEqual(['TaintPolicy p', 'TolerationRestriction p']);
     expect(found.problems).toEqual(['TaintPolicy p RepairRefused']);
+  });
+});
+
+describe('a kind that cannot be listed', () => {
+  const WAIT: TaintPolicySpec = {
+    mode: 'Restore',
+    taints: [
+      {
+        key: 'example.com/network',
+        effect: 'NoSchedule',
+        ensure: 'UntilReady',
+        readyWhen: { daemonSets: [{ namespace: 'kube-system', name: 'cilium' }] },
+      },
+    ],
+  };
+  const status: PolicyStatus = { matched: 12, violating: 11, violators: ['n1'], removalAllowed: 2, waiting: 3 };
+  const reading = (kind: ComparedKind): Reading => (kind === 'nodes' ? 'Read' : { error: 'HTTP 503' });
+
+  it('is told in the status of each policy that is compared with it, which keeps what was found before', async () => {
+    const cluster = { taint: { p: PROTECT, w: WAIT }, toleration: { t: MUTATE }, nodes: [nodeOf({})], status };
+    const { statuses, problems } = await evaluated(cluster, {}, reading);
+    const message = 'NotListed: the leader cannot list DaemonSets: HTTP 503';
+    expect(stalledIn(statuses)).toEqual({ 'TaintPolicy w': message, 'TolerationPolicy t': message });
+    expect(problems).toEqual(['TaintPolicy w NotListed', 'TolerationPolicy t NotListed']);
+    expect(statuses.get('TaintPolicy w')).toMatchObject(status);
+    expect(statuses.get('TolerationPolicy t')).toMatchObject(status);
+    expect(statuses.get('TaintPolicy p')).toMatchObject({ matched: 1, violating: 0, violators: [] });
+  });
+
+  it('leaves a status that has found nothing yet without counts', async () => {
+    const { statuses } = await evaluated({ taint: { w: WAIT } }, {}, reading);
+    expect(Object.keys(statuses.get('TaintPolicy w') ?? {}).sort()).toEqual([
+      'conditions',
+      'mode',
+      'observedGeneration',
+    ]);
+  });
+
+  it('says nothing of a TolerationRestriction, which is compared with nothing', async () => {
+    const unread = (): Reading => ({ error: 'HTTP 503' });
+    const { problems } = await evaluated({ restriction: { r: RESTRICTION } }, {}, unread);
+    expect(problems).toEqual([]);
   });
 });

@@ -1,4 +1,4 @@
-import { expect, it, onTestFinished } from 'vitest';
+import { expect, it, onTestFinished, vi } from 'vitest';
 import { watchCluster } from '../../../../../src/controllers/cluster-watches.ts';
 import { sourcesOf } from '../../../../../src/controllers/nodes/startup/startup-sources.ts';
 import type { ReadyWhen } from '../../../../../src/policy/ready-when.ts';
@@ -37,6 +37,35 @@ it.each([
     await stop();
   },
 );
+
+it('DaemonSets that cannot be listed for half a minute have a fault, until they are listed', async () => {
+  vi.useFakeTimers({ toFake: ['performance'] });
+  onTestFinished(() => void vi.useRealTimers());
+  const { api, daemonSets, stop } = await start(503);
+  expect(daemonSets.listFault()).toBeUndefined();
+  vi.advanceTimersByTime(30_000);
+  expect(daemonSets.listFault()).toContain('503');
+  api.refuse(undefined);
+  await expect.poll(daemonSets.listFault).toBeUndefined();
+  api.refuse(503);
+  api.endWatches();
+  vi.advanceTimersByTime(60_000);
+  expect(daemonSets.listFault()).toBeUndefined();
+  await stop();
+});
+
+it('before DaemonSets are listed, none is said not to exist', async () => {
+  const api = watchedObjects();
+  api.refuse(503);
+  const { daemonSets, stop } = watchCluster(api.run, api.client);
+  onTestFinished(stop);
+  const { repair } = startRepair(policies(NAMED), [], { daemonSets });
+  const reasons = () => repair.problems().map(({ reason }) => reason);
+  await daemonSets.tried;
+  expect(reasons()).toEqual([]);
+  api.refuse(undefined);
+  await expect.poll(reasons).toEqual(['DaemonSetNotFound']);
+});
 
 it('DaemonSets that were listed stay known while the right is missing', async () => {
   const { api, daemonSets, sources, stop } = await start(undefined);
