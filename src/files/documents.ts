@@ -1,5 +1,6 @@
-import { Lexer, LineCounter, parseAllDocuments, type ScalarTag } from 'yaml';
+import { Lexer, LineCounter, parseAllDocuments } from 'yaml';
 import { formatPath, type Path } from '../policy/problem.ts';
+import { GO_SCALARS } from './go-scalars.ts';
 import { InputError } from './input-error.ts';
 import { splitJsonStream, type TextPart } from './json-stream.ts';
 import { checkContent, findNode, type Notation, notationOf, QUOTE_ADVICE, scalarOf } from './yaml-nodes.ts';
@@ -28,8 +29,8 @@ export interface ParseOptions {
   /** The text may contain secrets: errors quote nothing of it. */
   readonly secret?: boolean;
   /**
-   * For a program that decodes into texts, as Talos does: keys are texts as written (`1.10`, `0x1F`, `True`), bytes and timestamps are texts, and the
-   * spelling of each scalar is known, however large the text is.
+   * For a program that decodes by Go's YAML, as Talos does: keys are texts as written (`1.10`, `0x1F`, `True`), bytes and timestamps are texts, the
+   * numbers are those of Go (`0b101`, `1_000`), and the spelling of each scalar is known, however large the text is.
    */
   readonly asWritten?: boolean;
 }
@@ -101,7 +102,7 @@ function parsePart(
   const at = (inPart: number) => placeOf(offset + inPart);
   const faults: string[] = [];
   const found: SourceDocument[] = [];
-  const options = { merge: true, prettyErrors: false, uniqueKeys: false, ...(asWritten ? AS_WRITTEN : {}) };
+  const options = { merge: true, prettyErrors: false, uniqueKeys: false, ...(asWritten ? GO_SCALARS : {}) };
   for (const document of parseAllDocuments(text, options)) {
     for (const { code, message, pos } of [...document.errors, ...document.warnings]) {
       faults.push(`${at(pos[0])}: ${code === 'BAD_ALIAS' ? QUOTE_ADVICE : secret ? withoutQuotes(code) : message}`);
@@ -125,15 +126,6 @@ function parsePart(
   }
   return { found, faults };
 }
-
-/** Tags of YAML whose values are no JSON, as Go decodes them into a text. */
-const TEXT_TAGS: ScalarTag[] = [
-  { tag: 'tag:yaml.org,2002:binary', resolve: (source) => Buffer.from(source, 'base64').toString('utf8') },
-  { tag: 'tag:yaml.org,2002:timestamp', resolve: (source) => source },
-];
-
-// Without the other tags, whose values are no JSON either: a set would be read as an empty mapping.
-const AS_WRITTEN = { customTags: TEXT_TAGS, resolveKnownTags: false };
 
 export const TEMPLATE_ADVICE = 'this is a template: render it first, for example with helm template';
 
