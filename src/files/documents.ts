@@ -1,15 +1,10 @@
-import { Lexer, LineCounter, parseAllDocuments } from 'yaml';
+import { LineCounter, parseAllDocuments } from 'yaml';
 import { formatPath, type Path } from '../policy/problem.ts';
 import { GO_SCALARS } from './go-scalars.ts';
 import { InputError } from './input-error.ts';
 import { splitJsonStream, type TextPart } from './json-stream.ts';
+import { TEMPLATE_ADVICE, templateAt } from './templates.ts';
 import { checkContent, findNode, type Notation, notationOf, QUOTE_ADVICE, scalarOf } from './yaml-nodes.ts';
-
-/**
- * Options of the package yaml for files of other tools. kubectl and Talos read YAML 1.1, where `yes`, `on` and `1_000` are not texts unless they are
- * quoted: a taint's value or an object's name may be one of them.
- */
-export const KUBECTL_YAML = { compat: 'yaml-1.1' } as const;
 
 /** One document of a YAML stream, or a JSON text. */
 export interface SourceDocument {
@@ -126,23 +121,6 @@ function parsePart(
   }
   return { found, faults };
 }
-
-export const TEMPLATE_ADVICE = 'this is a template: render it first, for example with helm template';
-
-/** Where the first action of a Go or Helm template is; undefined for none. Texts in quotes, comments and block scalars may contain braces. */
-function templateAt(text: string): number | undefined {
-  let offset = 0;
-  let before = '';
-  for (const token of new Lexer().lex(text)) {
-    if (token === '{' && before === '{') return offset - 1;
-    before = token;
-    if (!MARKS.includes(token)) offset += token.length;
-  }
-  return undefined;
-}
-
-/** Tokens of the lexer that stand for no character: the start of a document, the end of a broken flow collection, and the start of a scalar. */
-const MARKS = ['\u0002', '\u0018', '\u001F'];
 
 /** A text for the parser's code of a syntax error, because its messages quote the document. */
 function withoutQuotes(code: string): string {

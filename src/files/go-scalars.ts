@@ -31,3 +31,20 @@ function numberOf(source: string): number {
 
 /** Options of the package yaml. The other tags, whose values are no JSON either, are left out: a set would be read as an empty mapping. */
 export const GO_SCALARS = { customTags: [...TEXTS, ...NUMBERS], resolveKnownTags: false };
+
+/** The formats of dates that go-yaml decodes (allowedTimestampFormats of its resolver). */
+const TIMESTAMP =
+  /^(\d{4})-(\d{1,2})-(\d{1,2})(?:[Tt](\d{1,2}):(\d{1,2}):(\d{1,2})(?:\.\d+)?(?:Z|[-+]\d{2}:\d{2})| (\d{1,2}):(\d{1,2}):(\d{1,2})(?:\.\d+)?)?$/;
+
+/** Whether Go reads a text without quotes as a date: it has one of its formats, and there is such a day and such a time. */
+export function isGoTimestamp(value: string): boolean {
+  const found = TIMESTAMP.exec(value);
+  if (!found) return false;
+  const [year = 0, month = 0, day = 0, ...time] = found
+    .slice(1)
+    .flatMap((part) => (part === undefined ? [] : Number(part)));
+  const [hour = 0, minute = 0, second = 0] = time;
+  // Day 0 of the next month is the last one of this month.
+  const lastDay = new Date(Date.UTC(year, month, 0)).getUTCDate();
+  return month >= 1 && month <= 12 && day >= 1 && day <= lastDay && hour < 24 && minute < 60 && second < 60;
+}

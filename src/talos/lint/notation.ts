@@ -1,3 +1,4 @@
+import { isGoTimestamp } from '../../files/go-scalars.ts';
 import { isMapping, valueAt } from '../../kubernetes/json.ts';
 import { below, type FieldLocation } from '../field-location.ts';
 import { documentEntry, type Entry, isStruct, typeIn } from '../fields.ts';
@@ -69,26 +70,9 @@ function mergeKey({ document, path }: FieldLocation, { type, version }: Expected
   return isAlias ? [] : found('Talos decodes a merge key (<<) here only up to 1.13, and only with one alias', instead);
 }
 
-/** The formats that go-yaml decodes (allowedTimestampFormats of its resolver). */
-const TIMESTAMP =
-  /^(\d{4})-(\d{1,2})-(\d{1,2})(?:[Tt](\d{1,2}):(\d{1,2}):(\d{1,2})(?:\.\d+)?(?:Z|[-+]\d{2}:\d{2})| (\d{1,2}):(\d{1,2}):(\d{1,2})(?:\.\d+)?)?$/;
-
-/** Whether it has one of these formats, and there is such a day and such a time. */
-function isTimestamp(value: string): boolean {
-  const found = TIMESTAMP.exec(value);
-  if (!found) return false;
-  const [year = 0, month = 0, day = 0, ...time] = found
-    .slice(1)
-    .flatMap((part) => (part === undefined ? [] : Number(part)));
-  const [hour = 0, minute = 0, second = 0] = time;
-  // Day 0 of the next month is the last one of this month.
-  const lastDay = new Date(Date.UTC(year, month, 0)).getUTCDate();
-  return month >= 1 && month <= 12 && day >= 1 && day <= lastDay && hour < 24 && minute < 60 && second < 60;
-}
-
 function date({ document, path }: FieldLocation, value: string, { type, version }: Expected): RuleFinding[] {
   const isRefused = type === ANY_VALUE || (type === 'text' && surelySince(version, STRICTER_SINCE));
-  if (!isRefused || document.notation(path) !== 'plain' || !isTimestamp(value)) return [];
+  if (!isRefused || document.notation(path) !== 'plain' || !isGoTimestamp(value)) return [];
   const reason =
     type === ANY_VALUE
       ? 'this is a date, which Talos cannot copy: it does not apply the configuration'

@@ -1,5 +1,5 @@
 import { stringify } from 'yaml';
-import { KUBECTL_YAML } from '../../files/documents.ts';
+import { KUBECTL_YAML } from '../../files/printed-data.ts';
 import { formatTaint } from '../../kubernetes/taint.ts';
 import type { FileTaint } from '../file-taints.ts';
 import { isHandedOver, refusedTaints } from '../refused-taints.ts';
