@@ -2,7 +2,8 @@ import { ownValue } from '../kubernetes/label-selector.ts';
 import { formatTaint, sameTaint, type Taint } from '../kubernetes/taint.ts';
 import { isTransientTaintKey } from '../kubernetes/transient-taints.ts';
 import { mayKubeletSet } from './kubelet-labels.ts';
-import { type LiveNode, OWNED_LABELS, OWNED_TAINTS } from './live-node.ts';
+import { type LiveNode } from './live-node.ts';
+import { OWNED_LABELS, OWNED_TAINTS } from './owned-annotations.ts';
 import type { NodeDeclaration } from './node-declaration.ts';
 import { isByKubelet } from './refused-taints.ts';
 

@@ -2,7 +2,7 @@ import { unlocatedDocument } from '../../files/documents.ts';
 import { formatTaint } from '../../kubernetes/taint.ts';
 import type { FieldLocation } from '../field-location.ts';
 import { type FileTaint, sameDeclaration } from '../file-taints.ts';
-import { OWNED_TAINTS } from '../live-node.ts';
+import { OWNED_TAINTS } from '../owned-annotations.ts';
 import type { MachineConfiguration } from '../machine-configuration.ts';
 import { isByKubelet, isHandedOver } from '../refused-taints.ts';
 import { kindOf } from '../tree.ts';
