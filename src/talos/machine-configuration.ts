@@ -8,7 +8,7 @@ import { malformedAnnotations } from './file-annotations.ts';
 import { type FileTaint, readTaints } from './file-taints.ts';
 import { declaring, directives, isPatchOnly } from './patches.ts';
 import { tabs } from './tabs.ts';
-import { booleanAt, kindOf, textAt } from './tree.ts';
+import { booleanAt, kindOf, textAt } from './document-values.ts';
 
 /** `init`, of a cluster's first machine in early versions, counts as controlplane. */
 export type MachineRole = 'controlplane' | 'worker';

@@ -5,7 +5,7 @@ import { NEW_ROLE } from '../kubernetes/roles.ts';
 import { formatTaint, type Taint, taintIdentity } from '../kubernetes/taint.ts';
 import type { MachineConfiguration } from './machine-configuration.ts';
 import type { TaintFields } from './taint-notation.ts';
-import { kindOf } from './tree.ts';
+import { kindOf } from './document-values.ts';
 
 /** The taint that keeps ordinary pods off control-plane nodes. */
 export const CONTROL_PLANE_TAINT: TaintFields = {

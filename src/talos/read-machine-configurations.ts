@@ -1,7 +1,7 @@
 import { InputError } from '../files/input-error.ts';
 import { readBoundedText } from '../files/text-files.ts';
 import { unwrapped } from './live-configuration.ts';
-import { parseTalosDocuments } from './tree.ts';
+import { parseTalosDocuments } from './document-values.ts';
 import { ForeignFileError } from './accepted-documents.ts';
 import { type MachineConfiguration, readMachineConfiguration } from './machine-configuration.ts';
 

@@ -1,7 +1,7 @@
 import { InputError } from '../files/input-error.ts';
 import { readablePrivateKey } from '../files/private-key.ts';
 import { isMapping } from '../kubernetes/json.ts';
-import { parseTalosDocuments, textAt } from './tree.ts';
+import { parseTalosDocuments, textAt } from './document-values.ts';
 
 /** The fields of one context of a talosconfig that say how to reach a cluster (`Context` of Talos' client). */
 export interface TalosContext {

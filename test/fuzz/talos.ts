@@ -10,7 +10,7 @@ import { lint } from '../../src/talos/lint/lint.ts';
 import { readMachineConfiguration } from '../../src/talos/machine-configuration.ts';
 import { declarationOf } from '../../src/talos/node-declaration.ts';
 import { formatPolicies } from '../../src/talos/policy-text.ts';
-import { parseTalosDocuments } from '../../src/talos/tree.ts';
+import { parseTalosDocuments } from '../../src/talos/document-values.ts';
 import { mutatedText } from './mutated.ts';
 import { placed } from './policies.ts';
 import { printable } from './printable.ts';

@@ -5,7 +5,7 @@ import { type FileTaint, sameDeclaration } from '../file-taints.ts';
 import { OWNED_TAINTS } from '../owned-annotations.ts';
 import type { MachineConfiguration } from '../machine-configuration.ts';
 import { isByKubelet, isHandedOver } from '../refused-taints.ts';
-import { kindOf } from '../tree.ts';
+import { kindOf } from '../document-values.ts';
 import { MULTI_DOCUMENT_VERSION, surelySince } from '../versions.ts';
 import type { LintSubject, Rule, RuleFinding } from './finding.ts';
 

@@ -4,7 +4,7 @@ import { formatPath } from '../../policy/problem.ts';
 import { oncePer } from '../../runtime/once-per.ts';
 import type { FieldLocation } from '../field-location.ts';
 import { documentEntry, type Entry, entryAt, type FieldLife } from '../fields.ts';
-import { kindOf } from '../tree.ts';
+import { kindOf } from '../document-values.ts';
 import { typeFaults } from '../type-check.ts';
 import type { LintSubject } from './finding.ts';
 

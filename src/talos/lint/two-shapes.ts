@@ -4,7 +4,7 @@ import { formatPath, type Path } from '../../policy/problem.ts';
 import { groupsBy } from '../../runtime/groups-by.ts';
 import { allConflicts, type Conflict, documentLife, namesakeVersions } from '../fields.ts';
 import { CONTROL_PLANE_TAINT } from '../node-declaration.ts';
-import { booleanAt, kindOf, textAt } from '../tree.ts';
+import { booleanAt, kindOf, textAt } from '../document-values.ts';
 import { surelyBefore, surelyIn } from '../versions.ts';
 import type { Rule, RuleFinding } from './finding.ts';
 import { insteadOf } from './successors.ts';

@@ -3,7 +3,7 @@ import { parseDocuments } from '../../../src/files/documents.ts';
 import { InputError } from '../../../src/files/input-error.ts';
 import { formatTaint } from '../../../src/kubernetes/taint.ts';
 import { type MachineConfiguration, readMachineConfiguration } from '../../../src/talos/machine-configuration.ts';
-import { parseTalosDocuments } from '../../../src/talos/tree.ts';
+import { parseTalosDocuments } from '../../../src/talos/document-values.ts';
 
 const read = (text: string) => readMachineConfiguration(parseTalosDocuments(text, 'f.yaml'), 'f.yaml');
 

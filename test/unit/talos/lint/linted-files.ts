@@ -4,7 +4,7 @@ import { type LocatedFinding, locateFindings } from '../../../../src/cli/talos/l
 import { type LintOptions, lint } from '../../../../src/talos/lint/lint.ts';
 import { readMachineConfiguration } from '../../../../src/talos/machine-configuration.ts';
 import { readMachineConfigurations } from '../../../../src/talos/read-machine-configurations.ts';
-import { parseTalosDocuments } from '../../../../src/talos/tree.ts';
+import { parseTalosDocuments } from '../../../../src/talos/document-values.ts';
 
 export const BROKEN = join(import.meta.dirname, '..', 'broken');
 export const HEALTHY = join(import.meta.dirname, '..', 'healthy');
