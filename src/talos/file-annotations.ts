@@ -1,8 +1,8 @@
 import type { SourceDocument } from '../files/documents.ts';
 import { isQualifiedName } from '../kubernetes/names.ts';
+import { entriesAt, kindOf } from './document-values.ts';
 import { type Malformed, malformed } from './field-location.ts';
 import { OWNED_ANNOTATIONS, OWNED_LABELS, OWNED_TAINTS } from './owned-annotations.ts';
-import { entriesAt, kindOf } from './document-values.ts';
 
 /** Annotations that only Talos may write. */
 const RESERVED_ANNOTATIONS: readonly string[] = [OWNED_ANNOTATIONS, OWNED_LABELS, OWNED_TAINTS];

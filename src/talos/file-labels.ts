@@ -1,8 +1,8 @@
 import type { SourceDocument } from '../files/documents.ts';
 import { isLabelValue, isQualifiedName } from '../kubernetes/names.ts';
 import type { Path } from '../policy/problem.ts';
-import { type Located, type Malformed, malformed } from './field-location.ts';
 import { entryTexts, flagTexts, kindOf } from './document-values.ts';
+import { type Located, type Malformed, malformed } from './field-location.ts';
 
 /** A node label that a machine configuration declares. */
 interface LabelFields {

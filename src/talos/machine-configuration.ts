@@ -2,13 +2,13 @@ import type { SourceDocument } from '../files/documents.ts';
 import { valueAt } from '../kubernetes/json.ts';
 import type { Path } from '../policy/problem.ts';
 import { requireOwn, requireSingle } from './accepted-documents.ts';
+import { booleanAt, kindOf, textAt } from './document-values.ts';
 import { type FieldLocation, type Located, type Malformed, malformed } from './field-location.ts';
-import { type FileLabel, readLabels } from './file-labels.ts';
 import { malformedAnnotations } from './file-annotations.ts';
+import { type FileLabel, readLabels } from './file-labels.ts';
 import { type FileTaint, readTaints } from './file-taints.ts';
 import { declaring, directives, isPatchOnly } from './patches.ts';
 import { tabs } from './tabs.ts';
-import { booleanAt, kindOf, textAt } from './document-values.ts';
 
 /** `init`, of a cluster's first machine in early versions, counts as controlplane. */
 export type MachineRole = 'controlplane' | 'worker';

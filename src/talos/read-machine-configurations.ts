@@ -1,8 +1,8 @@
 import { InputError } from '../files/input-error.ts';
 import { readBoundedText } from '../files/text-files.ts';
-import { unwrapped } from './live-configuration.ts';
-import { parseTalosDocuments } from './document-values.ts';
 import { ForeignFileError } from './accepted-documents.ts';
+import { parseTalosDocuments } from './document-values.ts';
+import { unwrapped } from './live-configuration.ts';
 import { type MachineConfiguration, readMachineConfiguration } from './machine-configuration.ts';
 
 /**

@@ -1,8 +1,8 @@
 import type { SourceDocument } from '../../files/documents.ts';
 import { valueAt } from '../../kubernetes/json.ts';
 import type { Path } from '../../policy/problem.ts';
-import { documentLife, isForControlPlanes } from '../fields.ts';
 import { kindOf } from '../document-values.ts';
+import { documentLife, isForControlPlanes } from '../fields.ts';
 import { surelyBefore } from '../versions.ts';
 import type { LintSubject, Rule, RuleFinding } from './finding.ts';
 

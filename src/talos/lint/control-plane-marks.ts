@@ -1,6 +1,6 @@
 import { formatTaint } from '../../kubernetes/taint.ts';
-import { CONTROL_PLANE_TAINT } from '../node-declaration.ts';
 import { booleanAt, kindOf } from '../document-values.ts';
+import { CONTROL_PLANE_TAINT } from '../node-declaration.ts';
 import { MULTI_DOCUMENT_VERSION, NODE_TAINTS_VERSION, surelyBefore, surelySince } from '../versions.ts';
 import type { Rule, RuleFinding } from './finding.ts';
 

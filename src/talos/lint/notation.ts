@@ -1,8 +1,8 @@
 import { isGoTimestamp } from '../../files/go-scalars.ts';
 import { isMapping, valueAt } from '../../kubernetes/json.ts';
+import { kindOf } from '../document-values.ts';
 import { below, type FieldLocation } from '../field-location.ts';
 import { documentEntry, type Entry, isStruct, typeIn } from '../fields.ts';
-import { kindOf } from '../document-values.ts';
 import { surelySince } from '../versions.ts';
 import type { LintSubject, Rule, RuleFinding } from './finding.ts';
 
