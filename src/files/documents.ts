@@ -1,14 +1,10 @@
-import { Lexer, LineCounter, parseAllDocuments, type ScalarTag } from 'yaml';
+import { LineCounter, parseAllDocuments } from 'yaml';
 import { formatPath, type Path } from '../policy/problem.ts';
+import { GO_SCALARS } from './go-scalars.ts';
 import { InputError } from './input-error.ts';
 import { splitJsonStream, type TextPart } from './json-stream.ts';
+import { TEMPLATE_ADVICE, templateAt } from './templates.ts';
 import { checkContent, findNode, type Notation, notationOf, QUOTE_ADVICE, scalarOf } from './yaml-nodes.ts';
-
-/**
- * Options of the package yaml for files of other tools. kubectl and Talos read YAML 1.1, where `yes`, `on` and `1_000` are not texts unless they are
- * quoted: a taint's value or an object's name may be one of them.
- */
-export const KUBECTL_YAML = { compat: 'yaml-1.1' } as const;
 
 /** One document of a YAML stream, or a JSON text. */
 export interface SourceDocument {
@@ -28,8 +24,8 @@ export interface ParseOptions {
   /** The text may contain secrets: errors quote nothing of it. */
   readonly secret?: boolean;
   /**
-   * For a program that decodes into texts, as Talos does: keys are texts as written (`1.10`, `0x1F`, `True`), bytes and timestamps are texts, and the
-   * spelling of each scalar is known, however large the text is.
+   * For a program that decodes by Go's YAML, as Talos does: keys are texts as written (`1.10`, `0x1F`, `True`), bytes and timestamps are texts, the
+   * numbers are those of Go (`0b101`, `1_000`), and the spelling of each scalar is known, however large the text is.
    */
   readonly asWritten?: boolean;
 }
@@ -101,7 +97,7 @@ function parsePart(
   const at = (inPart: number) => placeOf(offset + inPart);
   const faults: string[] = [];
   const found: SourceDocument[] = [];
-  const options = { merge: true, prettyErrors: false, uniqueKeys: false, ...(asWritten ? AS_WRITTEN : {}) };
+  const options = { merge: true, prettyErrors: false, uniqueKeys: false, ...(asWritten ? GO_SCALARS : {}) };
   for (const document of parseAllDocuments(text, options)) {
     for (const { code, message, pos } of [...document.errors, ...document.warnings]) {
       faults.push(`${at(pos[0])}: ${code === 'BAD_ALIAS' ? QUOTE_ADVICE : secret ? withoutQuotes(code) : message}`);
@@ -125,32 +121,6 @@ function parsePart(
   }
   return { found, faults };
 }
-
-/** Tags of YAML whose values are no JSON, as Go decodes them into a text. */
-const TEXT_TAGS: ScalarTag[] = [
-  { tag: 'tag:yaml.org,2002:binary', resolve: (source) => Buffer.from(source, 'base64').toString('utf8') },
-  { tag: 'tag:yaml.org,2002:timestamp', resolve: (source) => source },
-];
-
-// Without the other tags, whose values are no JSON either: a set would be read as an empty mapping.
-const AS_WRITTEN = { customTags: TEXT_TAGS, resolveKnownTags: false };
-
-export const TEMPLATE_ADVICE = 'this is a template: render it first, for example with helm template';
-
-/** Where the first action of a Go or Helm template is; undefined for none. Texts in quotes, comments and block scalars may contain braces. */
-function templateAt(text: string): number | undefined {
-  let offset = 0;
-  let before = '';
-  for (const token of new Lexer().lex(text)) {
-    if (token === '{' && before === '{') return offset - 1;
-    before = token;
-    if (!MARKS.includes(token)) offset += token.length;
-  }
-  return undefined;
-}
-
-/** Tokens of the lexer that stand for no character: the start of a document, the end of a broken flow collection, and the start of a scalar. */
-const MARKS = ['\u0002', '\u0018', '\u001F'];
 
 /** A text for the parser's code of a syntax error, because its messages quote the document. */
 function withoutQuotes(code: string): string {

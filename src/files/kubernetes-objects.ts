@@ -1,8 +1,9 @@
 import { isMapping } from '../kubernetes/json.ts';
 import { MalformedObjectError } from '../objects/object-schema.ts';
 import type { Path } from '../policy/problem.ts';
-import { type SourceDocument, TEMPLATE_ADVICE } from './documents.ts';
+import type { SourceDocument } from './documents.ts';
 import { InputError } from './input-error.ts';
+import { TEMPLATE_ADVICE, templatePath } from './templates.ts';
 
 /** The fields that identify any object. */
 export interface KubernetesObject extends Record<string, unknown> {
@@ -27,30 +28,6 @@ export function objectsOf(document: SourceDocument): FoundObject[] {
     if (template) throw new InputError([`${document.locate([...path, ...template])}: ${TEMPLATE_ADVICE}`]);
   }
   return found;
-}
-
-/** Kinds whose specs have names, labels and tolerations, in which Kubernetes allows no braces. */
-const WITHOUT_BRACES = ['Node', 'Pod', 'DaemonSet', 'Deployment', 'ReplicaSet', 'StatefulSet', 'Job', 'CronJob'];
-
-/** Parts of an object in which templates are usual: of Prometheus' alerts, or of the program that a container runs. */
-const FREE_TEXTS = ['annotations', 'managedFields', 'containers', 'initContainers', 'ephemeralContainers', 'volumes'];
-
-/** The field with an action of a template, in an object that YAML's parser accepts, such as `name: agent-{{ .Release.Name }}`. */
-function templatePath({ apiVersion, kind, metadata, spec }: KubernetesObject): Path | undefined {
-  return actionIn({ apiVersion, kind, metadata, ...(WITHOUT_BRACES.includes(kind) ? { spec } : {}) });
-}
-
-/** No name, label or toleration is nested deeper. */
-const MAX_DEPTH = 16;
-
-function actionIn(value: unknown, depth = 0): Path | undefined {
-  if (typeof value === 'string') return /\{\{.*\}\}/s.test(value) ? [] : undefined;
-  if (typeof value !== 'object' || value === null || depth > MAX_DEPTH) return undefined;
-  for (const [key, item] of Object.entries(value)) {
-    const path = FREE_TEXTS.includes(key) ? undefined : actionIn(item, depth + 1);
-    if (path) return [Array.isArray(value) ? Number(key) : key, ...path];
-  }
-  return undefined;
 }
 
 function objectsIn(document: SourceDocument): FoundObject[] {

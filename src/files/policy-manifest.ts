@@ -2,8 +2,7 @@ import { Document, type YAMLMap } from 'yaml';
 import { POLICY_API_VERSION, type TaintPolicy } from '../policy/policy.ts';
 import type { TaintRule } from '../policy/taint-rule.ts';
 import { printable } from '../text/printable.ts';
-import { KUBECTL_YAML } from './documents.ts';
-import { yamlText } from './printed-data.ts';
+import { KUBECTL_YAML, yamlText } from './printed-data.ts';
 
 /** The policy as `kubectl apply` takes it. */
 export function manifestOf({ kind, name, spec }: TaintPolicy) {

@@ -1,5 +1,10 @@
 import { Document, isDocument, visit } from 'yaml';
-import type { KUBECTL_YAML } from './documents.ts';
+
+/**
+ * Options of the package yaml for files of other tools. kubectl and Talos read YAML 1.1, where `yes`, `on` and `1_000` are not texts unless they are
+ * quoted: a taint's value or an object's name may be one of them.
+ */
+export const KUBECTL_YAML = { compat: 'yaml-1.1' } as const;
 
 /**
  * Characters that a terminal obeys, does not show, or shows in another order, apart from line breaks and tabs. Texts of objects may have them: every

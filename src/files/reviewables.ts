@@ -32,7 +32,7 @@ export interface RequestContext {
   readonly namespace: string;
 }
 
-/** A short text for an object, which may be large. */
+/** Where an object's name is, which locates an object that may be large. */
 const NAME: Path = ['metadata', 'name'];
 
 /**

@@ -3,26 +3,13 @@ import type { Static } from 'typebox';
 import * as Type from 'typebox';
 import type { DaemonSetView, DesiredDaemonSet } from '../judge/daemon-set-view.ts';
 import type { Operation } from '../kubernetes/json-patch.ts';
-import { DNS_SUBDOMAIN_LENGTH, LABEL_VALUE_LENGTH, QUALIFIED_NAME_LENGTH } from '../kubernetes/names.ts';
+import { DNS_SUBDOMAIN_LENGTH } from '../kubernetes/names.ts';
 import { TOLERATIONS_PATH, TOLERATIONS_POINTER } from '../kubernetes/toleration.ts';
 import { tolerationFaults } from '../kubernetes/toleration-faults.ts';
 import type { Problem } from '../policy/problem.ts';
 import { listPatch } from './list-patch.ts';
 import { Bounded, Nullish, RequestMetaSchema, reader } from './object-schema.ts';
-
-/** The tolerations of a pod template; null counts as none. @param text the schema of a text of at most that many characters */
-export const tolerationList = (text: (maxLength: number) => Type.TString) =>
-  Nullish(
-    Type.Array(
-      Type.Object({
-        key: Nullish(text(QUALIFIED_NAME_LENGTH)),
-        operator: Nullish(text(LABEL_VALUE_LENGTH)),
-        value: Nullish(text(LABEL_VALUE_LENGTH)),
-        effect: Nullish(text(LABEL_VALUE_LENGTH)),
-        tolerationSeconds: Nullish(Type.Number()),
-      }),
-    ),
-  );
+import { tolerationList } from './toleration-schema.ts';
 
 /** The part of a DaemonSet that is read here; a null list or map counts as an empty one, as in Go. */
 const DaemonSetSchema = Type.Object({

@@ -2,8 +2,8 @@ import type { Static } from 'typebox';
 import * as Type from 'typebox';
 import type { NodeSelectorRequirement } from '../kubernetes/node-affinity.ts';
 import type { PodScheduling } from '../scheduling/coverage.ts';
-import { tolerationList } from './daemon-set-object.ts';
 import { Nullish, reader, StringMapSchema } from './object-schema.ts';
+import { tolerationList } from './toleration-schema.ts';
 
 const Requirements = Type.Array(
   Type.Object({

@@ -73,7 +73,7 @@ export function withChange(facts: MigrationFacts, change: Change): MigrationFact
       const { workload, tolerations, selects } = change;
       const tolerating = { ...workload, tolerations: [...workload.tolerations, ...tolerations] };
       const changed = selects ? selectingByNewLabel(tolerating) : tolerating;
-      return { ...facts, workloads: facts.workloads.map((each) => (isSame(each, workload) ? changed : each)) };
+      return { ...facts, workloads: facts.workloads.map((each) => (isSameWorkload(each, workload) ? changed : each)) };
     }
   }
 }
@@ -88,7 +88,7 @@ function withNode(facts: MigrationFacts, name: string, change: (node: MigratingN
 }
 
 /** Whether both are the same object, perhaps at different times. */
-export function isSame(a: Workload, b: Workload): boolean {
+export function isSameWorkload(a: Workload, b: Workload): boolean {
   return a.kind === b.kind && a.namespace === b.namespace && a.name === b.name;
 }
 
@@ -106,19 +106,6 @@ function selectingByNewLabel(workload: Workload): Workload {
     nodeSelector: value === undefined ? others : { [NEW_ROLE]: value, ...others },
     nodeAffinity: workload.nodeAffinity?.map(rename),
   };
-}
-
-/** The TaintPolicies whose effect on a node changes with its labels: those that begin to select it, and those that stop. */
-export function policiesChangedBy(
-  policies: readonly Policy[],
-  before: StringMap,
-  after: StringMap,
-): { readonly entered: readonly string[]; readonly left: readonly string[] } {
-  const { taintPolicies } = compilePolicies(policies);
-  const changed = taintPolicies.filter((policy) => policy.selectsNode(before) !== policy.selectsNode(after));
-  const names = (selecting: boolean) =>
-    changed.filter((policy) => policy.selectsNode(after) === selecting).map(({ name }) => name);
-  return { entered: names(true), left: names(false) };
 }
 
 /** The taints that the controllers set on a node as soon as its labels match policies that require them. */

@@ -26,14 +26,14 @@ export function analyzeRoles(facts: MigrationFacts): RoleAnalysis {
     nodes: facts.nodes
       .map(({ name, labels, taints }) => ({
         name,
-        labels: which((role) => ownValue(labels, role) !== undefined),
-        taints: which((role) => taints.some(({ key }) => key === role)),
+        labels: rolesWhere((role) => ownValue(labels, role) !== undefined),
+        taints: rolesWhere((role) => taints.some(({ key }) => key === role)),
       }))
       .filter(({ labels, taints }) => labels !== 'none' || taints !== 'none'),
     workloads: facts.workloads
       .map((workload) => ({
         workload,
-        tolerates: which((role) =>
+        tolerates: rolesWhere((role) =>
           pairs
             .map((pair) => (role === OLD_ROLE ? pair.old : pair.new))
             .some((taint) => workload.tolerations.some((toleration) => tolerates(toleration, taint))),
@@ -44,9 +44,9 @@ export function analyzeRoles(facts: MigrationFacts): RoleAnalysis {
   };
 }
 
-function which(knows: (role: string) => boolean): RoleNames {
-  const old = knows(OLD_ROLE);
-  const isNew = knows(NEW_ROLE);
+function rolesWhere(isUsed: (role: string) => boolean): RoleNames {
+  const old = isUsed(OLD_ROLE);
+  const isNew = isUsed(NEW_ROLE);
   if (old && isNew) return 'both';
   return old ? 'old' : isNew ? 'new' : 'none';
 }

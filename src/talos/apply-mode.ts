@@ -1,7 +1,7 @@
 import type { SourceDocument } from '../files/documents.ts';
 import { isMapping, valueAt } from '../kubernetes/json.ts';
+import { booleanAt, kindOf, textAt } from './document-values.ts';
 import { below, type FieldLocation } from './field-location.ts';
-import { booleanAt, kindOf, textAt } from './tree.ts';
 
 /** The differences between a new configuration and the one that it replaces, and their effect in Talos. */
 export interface Change {

@@ -1,8 +1,8 @@
 import { ownValue } from '../kubernetes/label-selector.ts';
+import { kindOf, textAt } from './document-values.ts';
 import type { LiveNode } from './live-node.ts';
 import type { MachineConfiguration } from './machine-configuration.ts';
 import { CONTROL_PLANE_KEY, type NodeDeclaration, ownLabels } from './node-declaration.ts';
-import { kindOf, textAt } from './tree.ts';
 
 /**
  * The possible names of the machine's node by its declared hostname (`machine.network.hostname`, or that of the document HostnameConfig): the host's

@@ -1,92 +1,14 @@
 import { InputError } from '../files/input-error.ts';
-import { selects } from '../kubernetes/label-selector.ts';
 import { formatTaint, taintIdentity } from '../kubernetes/taint.ts';
 import { isTransientTaintKey } from '../kubernetes/transient-taints.ts';
 import type { TaintPolicy } from '../policy/policy.ts';
 import type { PolicySelector } from '../policy/selector.ts';
 import type { TaintMode } from '../policy/taint-policy.ts';
+import { isFor, selectorsFor } from './declared-selectors.ts';
+import { policyName } from './derived-policy-name.ts';
 import type { MachineConfiguration } from './machine-configuration.ts';
-import {
-  CONTROL_PLANE_KEY,
-  contradiction,
-  labelsOf,
-  type NodeDeclaration,
-  type NodeTaint,
-  ownLabels,
-} from './node-declaration.ts';
+import { contradiction, type NodeDeclaration, type NodeTaint } from './node-declaration.ts';
 import { taintsKeepLabelsOff } from './refused-taints.ts';
-
-/** Short enough for a label's value, with room for a number. */
-const MAX_LENGTH = 60;
-
-/**
- * A name for the policy of the selected nodes, by its selector: the same as long as the selector stays.
- * @param taken the names of other policies; the new one is added
- */
-function policyName(selector: PolicySelector, taken: Set<string>): string {
-  const terms = [
-    ...Object.entries(selector.matchLabels ?? {}).map(([key, value]) => [key, value ?? '']),
-    ...(selector.matchExpressions ?? []).map(({ key, operator, values = [] }) =>
-      key === CONTROL_PLANE_KEY && operator === 'Exists'
-        ? ['control-planes']
-        : [key, ...(operator === 'In' || operator === 'Exists' ? [] : [operator]), ...values],
-    ),
-  ];
-  const words = terms.flat().map((word) => word.slice(word.indexOf('/') + 1));
-  const base = `talos-${words.join('-')}`
-    .toLowerCase()
-    .replace(/[^a-z0-9]+/g, '-')
-    .slice(0, MAX_LENGTH)
-    .replace(/-$/, '');
-  for (let number = 1; ; number += 1) {
-    const name = number === 1 ? base : `${base}-${number}`;
-    if (taken.has(name)) continue;
-    taken.add(name);
-    return name;
-  }
-}
-
-type Requirement = NonNullable<PolicySelector['matchExpressions']>[number];
-
-const IS_CONTROL_PLANE: Requirement = { key: CONTROL_PLANE_KEY, operator: 'Exists' };
-
-/** The maximum number of values in an expression of a policy's selector. */
-const MAX_VALUES = 64;
-
-/**
- * Possible selectors for the nodes of these machine configurations, all of them control planes or none: the simplest first. Which of them excludes
- * other nodes depends on the other nodes.
- */
-function selectorsFor(group: readonly NodeDeclaration[]): PolicySelector[] {
-  const labels = group.map(ownLabels);
-  const shared = [...(labels[0]?.keys() ?? [])].filter((key) => labels.every((each) => each.has(key))).sort();
-  const valuesOf = (key: string) => [...new Set(labels.map((each) => each.get(key) ?? ''))].sort();
-  const agreed = shared.filter((key) => valuesOf(key).length === 1);
-  const varied = shared.filter((key) => valuesOf(key).length > 1 && valuesOf(key).length <= MAX_VALUES);
-
-  const role = group[0]?.configuration.role === 'controlplane' ? [IS_CONTROL_PLANE] : [];
-  const matchLabels = Object.fromEntries(agreed.map((key) => [key, labels[0]?.get(key) ?? '']));
-  const among = varied.map((key): Requirement => ({ key, operator: 'In', values: valuesOf(key) }));
-  return [
-    compact({ matchExpressions: role }),
-    compact({ matchLabels, matchExpressions: role }),
-    compact({ matchLabels, matchExpressions: [...role, ...among] }),
-  ].filter(
-    (selector) => Object.keys(selector).length > 0 && group.every((declaration) => isFor(selector, declaration)),
-  );
-}
-
-/** True if the nodes of the machine configuration, with its declared labels, are selected. */
-function isFor(selector: PolicySelector, declaration: NodeDeclaration): boolean {
-  return selects(selector, labelsOf(declaration));
-}
-
-function compact({ matchLabels = {}, matchExpressions = [] }: PolicySelector): PolicySelector {
-  return {
-    ...(Object.keys(matchLabels).length > 0 ? { matchLabels } : {}),
-    ...(matchExpressions.length > 0 ? { matchExpressions } : {}),
-  };
-}
 
 /** A policy that declares for the cluster what machine configurations declare for their machines. */
 export interface DerivedPolicy {

@@ -2,8 +2,9 @@ import { ownValue } from '../kubernetes/label-selector.ts';
 import { formatTaint, sameTaint, type Taint } from '../kubernetes/taint.ts';
 import { isTransientTaintKey } from '../kubernetes/transient-taints.ts';
 import { mayKubeletSet } from './kubelet-labels.ts';
-import { type LiveNode, OWNED_LABELS, OWNED_TAINTS } from './live-node.ts';
+import type { LiveNode } from './live-node.ts';
 import type { NodeDeclaration } from './node-declaration.ts';
+import { OWNED_LABELS, OWNED_TAINTS } from './owned-annotations.ts';
 import { isByKubelet } from './refused-taints.ts';
 
 /** How a node differs from what its machine configuration declares. */

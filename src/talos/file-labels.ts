@@ -1,8 +1,8 @@
 import type { SourceDocument } from '../files/documents.ts';
 import { isLabelValue, isQualifiedName } from '../kubernetes/names.ts';
 import type { Path } from '../policy/problem.ts';
+import { entryTexts, flagTexts, kindOf } from './document-values.ts';
 import { type Located, type Malformed, malformed } from './field-location.ts';
-import { entriesAt, entryTexts, flagTexts, kindOf } from './tree.ts';
 
 /** A node label that a machine configuration declares. */
 interface LabelFields {
@@ -57,23 +57,4 @@ export function readLabels(document: SourceDocument): { found: FileLabel[]; malf
       break;
   }
   return { found, malformed: refused };
-}
-
-/** Annotations by which Talos records what it has set. */
-const RESERVED_ANNOTATIONS: readonly string[] = ['annotations', 'labels', 'taints'].map(
-  (what) => `talos.dev/owned-${what}`,
-);
-
-/** The node annotations of one document that Talos refuses (ValidateAnnotations of its pkg/machinery/labels). */
-export function malformedAnnotations(document: SourceDocument): Malformed[] {
-  const kind = kindOf(document);
-  const path =
-    kind === undefined ? ['machine', 'nodeAnnotations'] : kind === 'KubeNodeConfig' ? ['annotations'] : undefined;
-  return (path ? entriesAt(document, path) : []).flatMap(([key]) => {
-    const at = { document, path: [...(path ?? []), key] };
-    if (!isQualifiedName(key)) return [malformed(at, `"${key}" is no annotation key`, 'NAME or DOMAIN/NAME')];
-    return RESERVED_ANNOTATIONS.includes(key)
-      ? [malformed(at, `${key} is for Talos to set`, 'another annotation')]
-      : [];
-  });
 }

@@ -2,9 +2,9 @@ import type { SourceDocument } from '../files/documents.ts';
 import { isMapping, valueAt } from '../kubernetes/json.ts';
 import { sameTaint } from '../kubernetes/taint.ts';
 import type { Path } from '../policy/problem.ts';
+import { entryTexts, flagTexts, kindOf, textAt } from './document-values.ts';
 import { type Located, type Malformed, malformed } from './field-location.ts';
 import { checkTaint, type ReadTaint, readKubeletTaint, readTalosTaint, type TaintFields } from './taint-notation.ts';
-import { entryTexts, flagTexts, kindOf, textAt } from './tree.ts';
 
 /**
  * How a taint is declared. Talos keeps applying its own declarations: `machine.nodeTaints` up to 1.13, and the document KubeNodeConfig since 1.14.

@@ -1,7 +1,7 @@
 import type { SourceDocument } from '../files/documents.ts';
 import { InputError } from '../files/input-error.ts';
 import { isMapping, type Mapping, valueAt } from '../kubernetes/json.ts';
-import { parseTalosDocuments } from './tree.ts';
+import { parseTalosDocuments } from './document-values.ts';
 
 /** The output of `talosctl get machineconfig -o yaml`: a resource, whose spec is the configuration as text. */
 const RESOURCE_TYPE = 'MachineConfigs.config.talos.dev';

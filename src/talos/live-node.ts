@@ -2,15 +2,9 @@ import { ownValue, type StringMap } from '../kubernetes/label-selector.ts';
 import type { Taint } from '../kubernetes/taint.ts';
 import { asNode } from '../objects/node-object.ts';
 import type { Path } from '../policy/problem.ts';
+import { OWNED_LABELS, OWNED_TAINTS } from './owned-annotations.ts';
 
-/**
- * Where Talos records what it has set on a node, so that it removes it when it is no longer declared: the keys, as a JSON list (NodeApplyController
- * of siderolabs/talos).
- */
-export const OWNED_TAINTS = 'talos.dev/owned-taints';
-export const OWNED_LABELS = 'talos.dev/owned-labels';
-
-/** The keys of such an annotation. Undefined for an invalid list, at which Talos stops. */
+/** The keys of an annotation in which Talos records what it has set. Undefined for an invalid list, at which Talos stops. */
 export type OwnedKeys = ReadonlySet<string> | undefined;
 
 /** The fields that are compared with a machine configuration. */

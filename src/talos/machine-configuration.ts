@@ -1,71 +1,14 @@
 import type { SourceDocument } from '../files/documents.ts';
-import { InputError } from '../files/input-error.ts';
-import { readBoundedText } from '../files/text-files.ts';
-import { isMapping, valueAt } from '../kubernetes/json.ts';
+import { valueAt } from '../kubernetes/json.ts';
 import type { Path } from '../policy/problem.ts';
+import { requireOwn, requireSingle } from './accepted-documents.ts';
+import { booleanAt, kindOf, textAt } from './document-values.ts';
 import { type FieldLocation, type Located, type Malformed, malformed } from './field-location.ts';
-import { type FileLabel, malformedAnnotations, readLabels } from './file-labels.ts';
+import { malformedAnnotations } from './file-annotations.ts';
+import { type FileLabel, readLabels } from './file-labels.ts';
 import { type FileTaint, readTaints } from './file-taints.ts';
-import { unwrapped } from './live-configuration.ts';
 import { declaring, directives, isPatchOnly } from './patches.ts';
 import { tabs } from './tabs.ts';
-import { booleanAt, kindOf, parseTalosDocuments, textAt } from './tree.ts';
-
-/** The fields of the document without a kind. */
-const ROOT_FIELDS = ['version', 'debug', 'persist', 'machine', 'cluster'] as const;
-
-/** A file that is neither a machine configuration of Talos nor a patch of one. */
-export class ForeignFileError extends InputError {
-  override name = 'ForeignFileError';
-}
-
-/** @throws ForeignFileError for a document that Talos does not know */
-function requireOwn(document: SourceDocument): void {
-  const fault = foreignness(document.value);
-  if (fault !== undefined) throw new ForeignFileError([`${document.locate([])}: ${fault}`]);
-}
-
-/** Kinds that occur at most once, of those that concern nodes. Undefined is the machine configuration itself. */
-const SINGLE: readonly unknown[] = [undefined, 'KubeNodeConfig', 'KubeletConfig', 'HostnameConfig'];
-
-/**
- * Talos refuses a second one (container.New of its machinery), and here the taints of one machine would count for another.
- * @throws InputError for two machine configurations in one file
- */
-function requireSingle(documents: readonly SourceDocument[]): void {
-  const seen = new Map<unknown, SourceDocument>();
-  for (const document of documents) {
-    const { value } = document;
-    if (!isMapping(value) || value.$patch === 'delete' || !SINGLE.includes(value.kind)) continue;
-    const first = seen.get(value.kind);
-    if (first) {
-      const what = value.kind === undefined ? 'machine configuration' : value.kind;
-      throw new InputError([
-        `${document.locate([])}: a second ${what} in one file (the first: ${first.locate([])}): give each machine a file of its own`,
-      ]);
-    }
-    seen.set(value.kind, document);
-  }
-}
-
-function foreignness(value: unknown): string | undefined {
-  if (!isMapping(value)) return 'expected a machine configuration of Talos, or a patch of one';
-  if (isMapping(value.sops)) return 'this is encrypted by SOPS: decrypt it first, and pass it by standard input';
-  if (SECRETS_BUNDLE.every((field) => Object.hasOwn(value, field))) {
-    return 'these are the secrets of a cluster (talosctl gen secrets), and no machine configuration';
-  }
-  if (value.kind !== undefined) {
-    return value.apiVersion === 'v1alpha1'
-      ? undefined
-      : 'this is no document of Talos: those have apiVersion: v1alpha1';
-  }
-  return ROOT_FIELDS.some((field) => Object.hasOwn(value, field))
-    ? undefined
-    : 'this is no machine configuration of Talos, nor a patch of one: it has neither machine nor cluster';
-}
-
-/** From `talosctl gen secrets`, which also has a section `cluster`. */
-const SECRETS_BUNDLE: readonly string[] = ['certs', 'secrets'];
 
 /** `init`, of a cluster's first machine in early versions, counts as controlplane. */
 export type MachineRole = 'controlplane' | 'worker';
@@ -163,45 +106,4 @@ function firstOf<T>(
     if (value !== undefined) return { value, document, path };
   }
   return undefined;
-}
-
-/**
- * The maximum size of a file in bytes. Inline manifests make the largest configurations, some hundred kilobytes. Parsing YAML of this size takes
- * about a second.
- */
-const MAX_CONFIGURATION_BYTES = 2 * 1024 * 1024;
-
-/**
- * Reads machine configurations and patches, one from each file; `-` is standard input.
- * @throws InputError with one line for each unusable file. It quotes nothing of a file, because most of it is secret
- */
-export async function readMachineConfigurations(files: readonly string[]): Promise<MachineConfiguration[]> {
-  const faults: string[] = [];
-  const configurations: MachineConfiguration[] = [];
-  for (const file of files) {
-    try {
-      configurations.push((await readMachineConfigurationText(file)).configuration);
-    } catch (error) {
-      if (!(error instanceof InputError)) throw error;
-      // The first error is the cause of the others.
-      faults.push(...error.faults.slice(0, 1));
-    }
-  }
-  if (faults.length > 0) throw new InputError(faults);
-  return configurations;
-}
-
-/**
- * Reads one file, or standard input (`-`): a machine configuration, or what `talosctl get machineconfig -o yaml` prints.
- * @throws InputError for an unusable file; its subclass ForeignFileError for a file that is not Talos'
- */
-export async function readMachineConfigurationText(
-  file: string,
-): Promise<{ readonly configuration: MachineConfiguration; readonly text: string }> {
-  const source = file === '-' ? 'standard input' : file;
-  const text = await readBoundedText(file, MAX_CONFIGURATION_BYTES);
-  const documents = unwrapped(parseTalosDocuments(text, source), text, source);
-  if (documents.length === 0)
-    throw new ForeignFileError([`${source}: there is nothing in it: expected a machine configuration`]);
-  return { configuration: readMachineConfiguration(documents, source, text), text };
 }

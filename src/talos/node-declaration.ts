@@ -3,9 +3,9 @@ import { valueAt } from '../kubernetes/json.ts';
 import type { StringMap } from '../kubernetes/label-selector.ts';
 import { NEW_ROLE } from '../kubernetes/roles.ts';
 import { formatTaint, type Taint, taintIdentity } from '../kubernetes/taint.ts';
+import { kindOf } from './document-values.ts';
 import type { MachineConfiguration } from './machine-configuration.ts';
 import type { TaintFields } from './taint-notation.ts';
-import { kindOf } from './tree.ts';
 
 /** The taint that keeps ordinary pods off control-plane nodes. */
 export const CONTROL_PLANE_TAINT: TaintFields = {

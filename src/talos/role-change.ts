@@ -1,6 +1,6 @@
 import { valueAt } from '../kubernetes/json.ts';
+import { kindOf, textAt } from './document-values.ts';
 import type { MachineConfiguration, MachineRole } from './machine-configuration.ts';
-import { kindOf, textAt } from './tree.ts';
 
 /** A configuration that gives a machine another role. */
 export interface RoleChange {

@@ -1,8 +1,7 @@
-import { isIPv6 } from 'node:net';
 import { InputError } from '../files/input-error.ts';
 import { readablePrivateKey } from '../files/private-key.ts';
 import { isMapping } from '../kubernetes/json.ts';
-import { parseTalosDocuments, textAt } from './tree.ts';
+import { parseTalosDocuments, textAt } from './document-values.ts';
 
 /** The fields of one context of a talosconfig that say how to reach a cluster (`Context` of Talos' client). */
 export interface TalosContext {
@@ -72,16 +71,4 @@ function decoded(value: unknown): string | undefined {
 function privateKey(value: unknown): string | undefined {
   const pem = decoded(value);
   return pem === undefined ? undefined : readablePrivateKey(pem);
-}
-
-/** Where apid listens (constants.ApidPort of Talos). */
-export const APID_PORT = 50_000;
-
-/** An address in the forms of talosctl: `host`, `host:port`, `[::1]:port`, or a URL, whose port is that of https. */
-export function parseEndpoint(text: string): { readonly host: string; readonly port: number } {
-  const [, scheme, rest = ''] = /^(?:([a-z]+):\/\/)?([^/]*)/i.exec(text) ?? [];
-  const standard = scheme?.toLowerCase() === 'https' ? 443 : APID_PORT;
-  if (isIPv6(rest)) return { host: rest, port: standard };
-  const [, bracketed, plain = '', port] = /^(?:\[(.*)\]|([^:]*))(?::(\d+))?$/.exec(rest) ?? [];
-  return { host: bracketed ?? (plain || rest), port: port === undefined ? standard : Number(port) };
 }

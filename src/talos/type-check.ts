@@ -98,9 +98,6 @@ function buildSchema(entry: Entry | undefined, type: string, context: Context): 
   };
 }
 
-/** A whole number with underscores is a text for JavaScript. */
-const UNDERSCORED = '^[-+]?[0-9][0-9_]*_[0-9_]*$';
-
 /** time.ParseDuration of Go. */
 const DURATION = '^[-+]?(0|([0-9]+(\\.[0-9]*)?|\\.[0-9]+)(ns|us|µs|μs|ms|s|m|h))+$';
 
@@ -108,8 +105,8 @@ const SCALARS: Readonly<Record<Decoder, Readonly<Record<string, TypeSchema>>>> =
   talos: {
     text: { type: ['string', 'number', 'boolean', 'null'] },
     bool: { type: ['boolean', 'string', 'null'], pattern: '^(y|Y|yes|Yes|YES|on|On|ON|n|N|no|No|NO|off|Off|OFF)$' },
-    int: { type: ['integer', 'string', 'null'], pattern: UNDERSCORED },
-    uint: { type: ['integer', 'string', 'null'], pattern: UNDERSCORED, minimum: 0 },
+    int: { type: ['integer', 'null'] },
+    uint: { type: ['integer', 'null'], minimum: 0 },
     float: { type: ['number', 'null'] },
     duration: { type: ['string', 'integer', 'null'], pattern: DURATION, minimum: 0, maximum: 0 },
     arg: {
@@ -120,8 +117,8 @@ const SCALARS: Readonly<Record<Decoder, Readonly<Record<string, TypeSchema>>>> =
   kubelet: {
     text: { type: ['string', 'null'] },
     bool: { type: ['boolean', 'null'] },
-    int: { type: ['integer', 'string', 'null'], pattern: UNDERSCORED },
-    uint: { type: ['integer', 'string', 'null'], pattern: UNDERSCORED },
+    int: { type: ['integer', 'null'] },
+    uint: { type: ['integer', 'null'] },
     float: { type: ['number', 'null'] },
     duration: { type: ['string', 'null'], pattern: DURATION },
     quantity: { type: ['string', 'number', 'null'] },

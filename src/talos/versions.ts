@@ -11,6 +11,9 @@ export interface Versions {
 /** A minor version of Talos 1. Undefined if it is not known: it may be any. */
 type Version = number | undefined;
 
+/** The version that introduced `machine.nodeTaints`. */
+export const NODE_TAINTS_VERSION = 6;
+
 /** The version in which documents replaced most of `machine` and `cluster`. */
 export const MULTI_DOCUMENT_VERSION = 14;
 

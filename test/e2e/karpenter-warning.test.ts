@@ -2,7 +2,7 @@ import { beforeAll, describe, expect, it, onTestFinished } from 'vitest';
 import type { NodePool } from '../../src/node-pools/node-pool.ts';
 import { howToDeclare } from '../../src/node-pools/pool-declaration.ts';
 import { undeclaredTaints } from '../../src/node-pools/undeclared-taints.ts';
-import { viewKarpenterPool } from '../../src/objects/node-pool-object.ts';
+import { viewKarpenterPool } from '../../src/objects/karpenter-pool.ts';
 import type { TaintPolicySpec } from '../../src/policy/taint-policy.ts';
 import { describeWithControlPlane } from '../control-plane/describe-with-control-plane.ts';
 import { defineNodePools, obstacleToKarpenter } from '../control-plane/karpenter.ts';

@@ -6,11 +6,11 @@ import { formatFindings, locateFindings } from '../../src/cli/talos/lint-finding
 import type { InputError } from '../../src/files/input-error.ts';
 import { parsePolicies } from '../../src/files/policy-files.ts';
 import { derivePolicies } from '../../src/talos/derived-policies.ts';
+import { parseTalosDocuments } from '../../src/talos/document-values.ts';
 import { lint } from '../../src/talos/lint/lint.ts';
 import { readMachineConfiguration } from '../../src/talos/machine-configuration.ts';
 import { declarationOf } from '../../src/talos/node-declaration.ts';
 import { formatPolicies } from '../../src/talos/policy-text.ts';
-import { parseTalosDocuments } from '../../src/talos/tree.ts';
 import { mutatedText } from './mutated.ts';
 import { placed } from './policies.ts';
 import { printable } from './printable.ts';

@@ -1,9 +1,8 @@
 import { rename, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { KUBECTL_YAML } from '../../files/documents.ts';
 import { InputError } from '../../files/input-error.ts';
 import { makeDirectory } from '../../files/make-directory.ts';
-import { yamlText } from '../../files/printed-data.ts';
+import { KUBECTL_YAML, yamlText } from '../../files/printed-data.ts';
 import { reasonOf } from '../../files/text-files.ts';
 import type { ExportedPolicy } from '../../native/export-policies.ts';
 import type { NativeCapabilities } from '../../native/native-capabilities.ts';

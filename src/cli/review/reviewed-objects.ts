@@ -1,7 +1,6 @@
 import type { Admission } from '../../admission/simulate-admission.ts';
 import type { Level } from '../../explain/display.ts';
-import { KUBECTL_YAML } from '../../files/documents.ts';
-import { yamlText } from '../../files/printed-data.ts';
+import { KUBECTL_YAML, yamlText } from '../../files/printed-data.ts';
 import type { Violation } from '../../judge/decision.ts';
 import { type Outcome, outcomeText } from '../../judge/outcomes.ts';
 import { pointerNames } from '../../kubernetes/json-patch.ts';

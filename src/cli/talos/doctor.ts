@@ -8,7 +8,7 @@ import type { DesiredConfiguration } from '../../doctor/talos/talos-nodes.ts';
 import { InputError } from '../../files/input-error.ts';
 import { readBoundedText, sourceName } from '../../files/text-files.ts';
 import { disabledIn } from '../../talos/lint/disabled-rules.ts';
-import { readMachineConfigurationText } from '../../talos/machine-configuration.ts';
+import { readMachineConfigurationText } from '../../talos/read-machine-configurations.ts';
 import { readTalosContext } from '../../talos/talosconfig.ts';
 import { exitCodeOf, formatDiagnosis } from '../doctor/diagnosis.ts';
 import { type OutputFormat, outputOption, parseMilliseconds, repeatable } from '../options.ts';

@@ -1,15 +1,12 @@
 import { Command, InvalidArgumentError, Option } from 'commander';
 import { InputError } from '../../files/input-error.ts';
 import { listFiles } from '../../files/text-files.ts';
+import { ForeignFileError } from '../../talos/accepted-documents.ts';
 import { disabledIn } from '../../talos/lint/disabled-rules.ts';
 import { SEVERITIES } from '../../talos/lint/finding.ts';
 import { type LintOptions, lint } from '../../talos/lint/lint.ts';
-import {
-  ForeignFileError,
-  type MachineRole,
-  readMachineConfigurations,
-  readMachineConfigurationText,
-} from '../../talos/machine-configuration.ts';
+import type { MachineRole } from '../../talos/machine-configuration.ts';
+import { readMachineConfigurations, readMachineConfigurationText } from '../../talos/read-machine-configurations.ts';
 import { FIRST_VERSION, LAST_VERSION } from '../../talos/versions.ts';
 import { filenameOption } from '../options.ts';
 import { tell } from '../output/stderr.ts';

@@ -1,5 +1,6 @@
 import type { NodePool } from '../../node-pools/node-pool.ts';
-import { viewKarpenterPool, viewMachinePool } from '../../objects/node-pool-object.ts';
+import { viewKarpenterPool } from '../../objects/karpenter-pool.ts';
+import { viewMachinePool } from '../../objects/machine-pool.ts';
 import type { OptionalRight } from '../../policy/required-rights.ts';
 import type { ApiClient } from '../client/api-client.ts';
 import { findApi } from '../client/find-object.ts';

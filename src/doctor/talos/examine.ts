@@ -1,7 +1,8 @@
 import { InputError } from '../../files/input-error.ts';
+import { parseTalosDocuments } from '../../talos/document-values.ts';
+import { parseEndpoint } from '../../talos/endpoint.ts';
 import { type MachineConfiguration, readMachineConfiguration } from '../../talos/machine-configuration.ts';
-import { parseEndpoint, type TalosContext } from '../../talos/talosconfig.ts';
-import { parseTalosDocuments } from '../../talos/tree.ts';
+import type { TalosContext } from '../../talos/talosconfig.ts';
 import type { CheckResult } from '../check.ts';
 import type { askTalos, TalosAnswers } from './ask-apid.ts';
 import type { Called } from './called.ts';

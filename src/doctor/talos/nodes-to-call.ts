@@ -1,4 +1,5 @@
-import { APID_PORT, parseEndpoint, type TalosContext } from '../../talos/talosconfig.ts';
+import { APID_PORT, parseEndpoint } from '../../talos/endpoint.ts';
+import type { TalosContext } from '../../talos/talosconfig.ts';
 import type { CalledNode } from './ask-apid.ts';
 import { type ClientJudgement, isUsable } from './client-certificate.ts';
 import { type ApidAddress, isAt } from './dial-apid.ts';

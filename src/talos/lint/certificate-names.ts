@@ -1,7 +1,7 @@
 import type { SourceDocument } from '../../files/documents.ts';
 import { valueAt } from '../../kubernetes/json.ts';
 import type { Path } from '../../policy/problem.ts';
-import { kindOf } from '../tree.ts';
+import { kindOf } from '../document-values.ts';
 import type { LintSubject, Rule, RuleFinding } from './finding.ts';
 import { isCertificateField, unknownFacts, unknownReason } from './unknown-facts.ts';
 

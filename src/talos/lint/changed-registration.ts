@@ -1,11 +1,11 @@
 import { unlocatedDocument } from '../../files/documents.ts';
 import { formatTaint } from '../../kubernetes/taint.ts';
+import { kindOf } from '../document-values.ts';
 import type { FieldLocation } from '../field-location.ts';
 import { type FileTaint, sameDeclaration } from '../file-taints.ts';
-import { OWNED_TAINTS } from '../live-node.ts';
 import type { MachineConfiguration } from '../machine-configuration.ts';
+import { OWNED_TAINTS } from '../owned-annotations.ts';
 import { isByKubelet, isHandedOver } from '../refused-taints.ts';
-import { kindOf } from '../tree.ts';
 import { MULTI_DOCUMENT_VERSION, surelySince } from '../versions.ts';
 import type { LintSubject, Rule, RuleFinding } from './finding.ts';
 

@@ -2,9 +2,9 @@ import type { SourceDocument } from '../../files/documents.ts';
 import { isMapping, valueAt } from '../../kubernetes/json.ts';
 import { formatPath } from '../../policy/problem.ts';
 import { oncePer } from '../../runtime/once-per.ts';
+import { kindOf } from '../document-values.ts';
 import type { FieldLocation } from '../field-location.ts';
 import { documentEntry, type Entry, entryAt, type FieldLife } from '../fields.ts';
-import { kindOf } from '../tree.ts';
 import { typeFaults } from '../type-check.ts';
 import type { LintSubject } from './finding.ts';
 

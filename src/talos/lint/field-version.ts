@@ -1,5 +1,5 @@
+import { kindOf } from '../document-values.ts';
 import { documentLife, type FieldLife } from '../fields.ts';
-import { kindOf } from '../tree.ts';
 import { FIRST_VERSION } from '../versions.ts';
 import { fieldFacts, lifeFact } from './field-facts.ts';
 import type { LintSubject, Rule, RuleFinding } from './finding.ts';

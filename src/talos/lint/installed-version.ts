@@ -1,5 +1,5 @@
+import { kindOf, textAt } from '../document-values.ts';
 import type { MachineConfiguration } from '../machine-configuration.ts';
-import { kindOf, textAt } from '../tree.ts';
 import type { LintSubject } from './finding.ts';
 
 type InstalledVersion = Partial<Pick<LintSubject, 'version' | 'patch'>>;

@@ -1,8 +1,8 @@
 import type { SourceDocument } from '../../files/documents.ts';
 import { isMapping, valueAt } from '../../kubernetes/json.ts';
 import { formatPath, type Path } from '../../policy/problem.ts';
+import { kindOf } from '../document-values.ts';
 import { entryAt, kubeletEntry } from '../fields.ts';
-import { kindOf } from '../tree.ts';
 import { type TypeFault, typeFaults } from '../type-check.ts';
 import { lifeFact } from './field-facts.ts';
 import type { LintSubject, Rule, RuleFinding } from './finding.ts';

@@ -2,6 +2,8 @@ import type { MachineConfiguration, MachineRole } from '../machine-configuration
 import { FIRST_VERSION, LAST_VERSION } from '../versions.ts';
 import { CERTIFICATE_NAMES } from './certificate-names.ts';
 import { CHANGED_REGISTRATION, OWNED_TAINT } from './changed-registration.ts';
+import { CONTROL_PLANE_DOCUMENT } from './control-plane-document.ts';
+import { CONTROL_PLANE_LABEL, CONTROL_PLANE_TAINTS } from './control-plane-marks.ts';
 import { DEPRECATED_FIELD, FIELD_VERSION } from './field-version.ts';
 import type { LintFinding, LintSubject, Rule } from './finding.ts';
 import { installedVersion } from './installed-version.ts';
@@ -10,17 +12,12 @@ import { MALFORMED } from './malformed.ts';
 import { MANAGED_ARGUMENT } from './managed-argument.ts';
 import { MISPLACED_FLAG } from './misplaced-flag.ts';
 import { NOTATION } from './notation.ts';
-import {
-  CONTRADICTING_TAINT,
-  CONTROL_PLANE_LABEL,
-  CONTROL_PLANE_TAINTS,
-  DUPLICATE_TAINT,
-  WORKER_TAINT,
-} from './taint-rules.ts';
-import { CONTROL_PLANE_DOCUMENT, SAME_NAME, TWO_SHAPES } from './two-shapes.ts';
+import { CONTRADICTING_TAINT, DUPLICATE_TAINT } from './taint-conflicts.ts';
+import { SAME_NAME, TWO_SHAPES } from './two-shapes.ts';
 import { MISPLACED_FIELD, UNKNOWN_FIELD } from './unknown-field.ts';
 import { INCOMPLETE, PATCH_DIRECTIVE, PERSIST } from './whole-configuration.ts';
 import { WORKER_LABEL } from './worker-label.ts';
+import { WORKER_TAINT } from './worker-taint.ts';
 import { WRONG_TYPE } from './wrong-type.ts';
 
 /** All rules, as the reference page lists them. */
@@ -79,12 +76,12 @@ export function lint(configuration: MachineConfiguration, options: LintOptions =
   };
   const isNewer = version !== undefined && version > LAST_VERSION;
   return RULES.filter(
-    ({ id }) => !options.disabled?.includes(id) && !(isNewer && ABOUT_WHAT_THERE_IS.includes(id)),
+    ({ id }) => !options.disabled?.includes(id) && !(isNewer && OF_KNOWN_FIELDS.includes(id)),
   ).flatMap((rule) => rule.check(subject).map((finding) => ({ rule: rule.id, severity: rule.severity, ...finding })));
 }
 
-/** These rules may report fields of a Talos that is newer than the known versions. */
-const ABOUT_WHAT_THERE_IS: readonly string[] = [
+/** The rules that would report the new fields of a Talos that is newer than the known versions. */
+const OF_KNOWN_FIELDS: readonly string[] = [
   UNKNOWN_FIELD.id,
   KUBELET_FIELD.id,
   MISPLACED_FIELD.id,

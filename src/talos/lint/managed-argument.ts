@@ -1,4 +1,4 @@
-import { entriesAt, kindOf } from '../tree.ts';
+import { entriesAt, kindOf } from '../document-values.ts';
 import { FIRST_VERSION, LAST_VERSION, surelyIn } from '../versions.ts';
 import { ARGUMENT_SECTIONS, type Component } from './argument-sections.ts';
 import type { Rule } from './finding.ts';

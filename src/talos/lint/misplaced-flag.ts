@@ -1,4 +1,4 @@
-import { entriesAt, kindOf } from '../tree.ts';
+import { entriesAt, kindOf } from '../document-values.ts';
 import { ARGUMENT_SECTIONS, type Component } from './argument-sections.ts';
 import type { Rule } from './finding.ts';
 import { KUBELET_CONFIGURATIONS, KUBELET_FLAGS, NOT_KUBELET_CONFIGURATION } from './kubelet-settings.ts';

@@ -1,13 +1,15 @@
+import { isGoTimestamp } from '../../files/go-scalars.ts';
 import { isMapping, valueAt } from '../../kubernetes/json.ts';
+import { kindOf } from '../document-values.ts';
 import { below, type FieldLocation } from '../field-location.ts';
 import { documentEntry, type Entry, isStruct, typeIn } from '../fields.ts';
-import { kindOf } from '../tree.ts';
 import { surelySince } from '../versions.ts';
 import type { LintSubject, Rule, RuleFinding } from './finding.ts';
 
 // Talos decodes each document by go-yaml, which merges, and then compares the keys of the text with those of its types (CheckUnknownKeys of
 // siderolabs/gen/xyaml), where `<<` is a key like any other. An alias below it is followed only since gen 0.8.8. go-yaml refuses a timestamp for a text
-// since 4.0.0-rc.6. Talos 1.14 has both.
+// since 4.0.0-rc.6. Talos 1.14 has both. Every version copies its configuration, and cannot copy a date that is in a section of any content
+// (deepCopyUnstructured of its Unstructured).
 
 /** The first minor version of Talos 1 with both. */
 const STRICTER_SINCE = 14;
@@ -16,7 +18,7 @@ export const NOTATION: Rule = {
   id: 'notation',
   severity: 'refused',
   about:
-    'YAML that Talos does not decode: a merge key (`<<`) in a mapping of fields, such as `machine.kubelet`, or with something other than one alias, such as a list. Since Talos 1.14 also a merge key in labels, taints and other mappings of names, and a date without quotes in place of a text. Talos refuses the whole configuration.',
+    'YAML that Talos does not decode: a merge key (`<<`) in a mapping of fields, such as `machine.kubelet`, or with something other than one alias, such as a list. A date without quotes in a section of any content, such as `extraConfig`. Since Talos 1.14 also a merge key in labels, taints and other mappings of names, and a date without quotes in place of a text. Talos refuses the whole configuration.',
   check: ({ configuration: { documents }, version }) =>
     documents.flatMap((document) => {
       const kind = kindOf(document);
@@ -24,6 +26,12 @@ export const NOTATION: Rule = {
       return within({ document, path: [] }, { entry: documentEntry(kind), type: 'struct', version });
     }),
 };
+
+/** The type of the table for a part of a section with any content. */
+const ANY_VALUE = 'any';
+
+/** The type of what is not in the table. */
+const UNKNOWN = 'unknown';
 
 /** The type of the table at a place. */
 interface Expected extends Pick<LintSubject, 'version'> {
@@ -33,7 +41,7 @@ interface Expected extends Pick<LintSubject, 'version'> {
 
 function within(at: FieldLocation, expected: Expected): RuleFinding[] {
   const value = valueAt(at.document.value, at.path);
-  if (expected.type === 'text' && typeof value === 'string') return date(at, value, expected);
+  if (typeof value === 'string') return date(at, value, expected);
   const withinPart = (key: string | number) => within(below(at, key), expectedBelow(expected, String(key)));
   if (Array.isArray(value)) return [...value.keys()].flatMap(withinPart);
   if (!isMapping(value) || !expected.entry) return [];
@@ -42,8 +50,9 @@ function within(at: FieldLocation, expected: Expected): RuleFinding[] {
 
 function expectedBelow({ entry, type, version }: Expected, part: string): Expected {
   if (/^(\[\]|\{\})/.test(type)) return { entry: entry?.children.get('*') ?? entry, type: type.slice(2), version };
+  if (type === ANY_VALUE) return { entry, type, version };
   const field = isStruct(type) ? entry?.children.get(part) : undefined;
-  return { entry: field, type: field ? typeIn(field, version) : 'any', version };
+  return { entry: field, type: field ? typeIn(field, version) : UNKNOWN, version };
 }
 
 function mergeKey({ document, path }: FieldLocation, { type, version }: Expected): RuleFinding[] {
@@ -61,32 +70,12 @@ function mergeKey({ document, path }: FieldLocation, { type, version }: Expected
   return isAlias ? [] : found('Talos decodes a merge key (<<) here only up to 1.13, and only with one alias', instead);
 }
 
-/** The formats that go-yaml decodes (allowedTimestampFormats of its resolver). */
-const TIMESTAMP =
-  /^(\d{4})-(\d{1,2})-(\d{1,2})(?:[Tt](\d{1,2}):(\d{1,2}):(\d{1,2})(?:\.\d+)?(?:Z|[-+]\d{2}:\d{2})| (\d{1,2}):(\d{1,2}):(\d{1,2})(?:\.\d+)?)?$/;
-
-/** Whether it has one of these formats, and there is such a day and such a time. */
-function isTimestamp(value: string): boolean {
-  const found = TIMESTAMP.exec(value);
-  if (!found) return false;
-  const [year = 0, month = 0, day = 0, ...time] = found
-    .slice(1)
-    .flatMap((part) => (part === undefined ? [] : Number(part)));
-  const [hour = 0, minute = 0, second = 0] = time;
-  // Day 0 of the next month is the last one of this month.
-  const lastDay = new Date(Date.UTC(year, month, 0)).getUTCDate();
-  return month >= 1 && month <= 12 && day >= 1 && day <= lastDay && hour < 24 && minute < 60 && second < 60;
-}
-
-function date({ document, path }: FieldLocation, value: string, { version }: Expected): RuleFinding[] {
-  if (!surelySince(version, STRICTER_SINCE) || document.notation(path) !== 'plain') return [];
-  if (!isTimestamp(value)) return [];
-  return [
-    {
-      document,
-      path,
-      reason: `this is a date, and Talos 1.${version} reads a text: it refuses the configuration`,
-      fix: 'put it in quotes',
-    },
-  ];
+function date({ document, path }: FieldLocation, value: string, { type, version }: Expected): RuleFinding[] {
+  const isRefused = type === ANY_VALUE || (type === 'text' && surelySince(version, STRICTER_SINCE));
+  if (!isRefused || document.notation(path) !== 'plain' || !isGoTimestamp(value)) return [];
+  const reason =
+    type === ANY_VALUE
+      ? 'this is a date, which Talos cannot copy: it does not apply the configuration'
+      : `this is a date, and Talos 1.${version} reads a text: it refuses the configuration`;
+  return [{ document, path, reason, fix: 'put it in quotes' }];
 }

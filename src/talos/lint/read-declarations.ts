@@ -1,7 +1,8 @@
 import { locateField } from '../../files/documents.ts';
 import { InputError } from '../../files/input-error.ts';
-import { type MachineConfiguration, readMachineConfigurations } from '../machine-configuration.ts';
+import type { MachineConfiguration } from '../machine-configuration.ts';
 import { declarationOf, type NodeDeclaration } from '../node-declaration.ts';
+import { readMachineConfigurations } from '../read-machine-configurations.ts';
 import { kubeletWrongTypes } from './kubelet-configuration.ts';
 import { wrongTypes } from './wrong-type.ts';
 

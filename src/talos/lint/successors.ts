@@ -1,8 +1,8 @@
 import type { SourceDocument } from '../../files/documents.ts';
 import { isMapping, valueAt } from '../../kubernetes/json.ts';
 import type { Path } from '../../policy/problem.ts';
+import { kindOf } from '../document-values.ts';
 import { documentEntry, documentLife, type Entry, entryAt } from '../fields.ts';
-import { kindOf } from '../tree.ts';
 import { surelyBefore } from '../versions.ts';
 import { lifeFact } from './field-facts.ts';
 

@@ -2,11 +2,11 @@ import type { SourceDocument } from '../../files/documents.ts';
 import { isMapping, valueAt } from '../../kubernetes/json.ts';
 import { formatPath, type Path } from '../../policy/problem.ts';
 import { groupsBy } from '../../runtime/groups-by.ts';
-import { allConflicts, type Conflict, documentLife, isForControlPlanes, namesakeVersions } from '../fields.ts';
+import { booleanAt, kindOf, textAt } from '../document-values.ts';
+import { allConflicts, type Conflict, documentLife, namesakeVersions } from '../fields.ts';
 import { CONTROL_PLANE_TAINT } from '../node-declaration.ts';
-import { booleanAt, kindOf, textAt } from '../tree.ts';
 import { surelyBefore, surelyIn } from '../versions.ts';
-import type { LintSubject, Rule, RuleFinding } from './finding.ts';
+import type { Rule, RuleFinding } from './finding.ts';
 import { insteadOf } from './successors.ts';
 
 export const TWO_SHAPES: Rule = {
@@ -103,38 +103,3 @@ export const SAME_NAME: Rule = {
     });
   },
 };
-
-export const CONTROL_PLANE_DOCUMENT: Rule = {
-  id: 'control-plane-document',
-  severity: 'refused',
-  about:
-    'A document that only control planes may have, such as KubeAPIServerConfig, or `cluster.etcd` (since Talos 1.7), in the configuration of a worker: Talos refuses it.',
-  check: ({ configuration: { documents }, role, version }: LintSubject) =>
-    role !== 'worker'
-      ? []
-      : documents.flatMap((document) => {
-          const kind = kindOf(document);
-          if (kind === undefined) return etcdOfWorker(document, version);
-          if (typeof kind !== 'string' || !isForControlPlanes(kind)) return [];
-          if (surelyBefore(version, documentLife(kind)?.since ?? 0)) return [];
-          return [forControlPlanes(document, ['kind'], `documents of kind ${kind}`)];
-        }),
-};
-
-/** ClusterConfig.Validate of Talos' v1alpha1_validation.go. */
-const ETCD_REFUSED_SINCE = 7;
-
-function etcdOfWorker(document: SourceDocument, version: number | undefined): RuleFinding[] {
-  const path = ['cluster', 'etcd'];
-  if (surelyBefore(version, ETCD_REFUSED_SINCE) || valueAt(document.value, path) == null) return [];
-  return [forControlPlanes(document, path, 'cluster.etcd')];
-}
-
-function forControlPlanes(document: SourceDocument, path: Path, what: string): RuleFinding {
-  return {
-    document,
-    path,
-    reason: `only control planes may have ${what}: Talos refuses the configuration of a worker with it`,
-    fix: 'take it out here: it belongs into the configuration of the control-plane nodes',
-  };
-}

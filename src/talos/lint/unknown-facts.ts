@@ -1,6 +1,6 @@
 import type { SourceDocument } from '../../files/documents.ts';
 import { formatPath } from '../../policy/problem.ts';
-import { kindOf } from '../tree.ts';
+import { kindOf } from '../document-values.ts';
 import { type FieldFact, fieldFacts } from './field-facts.ts';
 import type { LintSubject } from './finding.ts';
 

@@ -1,8 +1,8 @@
 import type { SourceDocument } from '../../files/documents.ts';
 import { formatPath, type Path } from '../../policy/problem.ts';
 import { lazy } from '../../runtime/lazy.ts';
+import { kindOf } from '../document-values.ts';
 import { documentEntry, documentKinds, documentLife, type Entry, kubeletEntry } from '../fields.ts';
-import { kindOf } from '../tree.ts';
 import { FIRST_VERSION, LAST_VERSION } from '../versions.ts';
 import type { LintSubject, Rule, RuleFinding } from './finding.ts';
 import { KUBELET_FLAGS, PROTECTED_FIELDS } from './kubelet-settings.ts';

@@ -1,5 +1,5 @@
 import { valueAt } from '../../kubernetes/json.ts';
-import { booleanAt, kindOf } from '../tree.ts';
+import { booleanAt, kindOf } from '../document-values.ts';
 import { MULTI_DOCUMENT_VERSION, surelyBefore } from '../versions.ts';
 import type { Rule, RuleFinding } from './finding.ts';
 

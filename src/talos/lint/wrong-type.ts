@@ -1,6 +1,6 @@
 import { valueAt } from '../../kubernetes/json.ts';
+import { kindOf } from '../document-values.ts';
 import type { Entry } from '../fields.ts';
-import { kindOf } from '../tree.ts';
 import { ARGUMENT_LISTS_SINCE, type FieldFact, fieldFacts } from './field-facts.ts';
 import type { LintSubject, Rule, RuleFinding } from './finding.ts';
 import { typeInWords, valueInWords, writeInstead } from './types-in-words.ts';

@@ -4,7 +4,7 @@ import type { Facts } from '../../../src/doctor/facts/facts.ts';
 import type { NodePoolFacts } from '../../../src/doctor/facts/node-pool-facts.ts';
 import { readingOf } from '../../../src/doctor/facts/reading.ts';
 import type { NodePool } from '../../../src/node-pools/node-pool.ts';
-import { viewKarpenterPool } from '../../../src/objects/node-pool-object.ts';
+import { viewKarpenterPool } from '../../../src/objects/karpenter-pool.ts';
 import { healthyFacts, INSTALLATION, node, taintPolicy, unseen } from './facts.ts';
 
 const KARPENTER = { right: 'listNodePools', version: 'v1' } as const;

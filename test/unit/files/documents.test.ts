@@ -415,6 +415,16 @@ describe('as written', () => {
     },
     { why: 'a key << in quotes', text: '"<<": 1', expected: { '<<': 1 } },
     { why: 'numbers', text: 'a: 1.10', expected: { a: 1.1 } },
+    {
+      why: 'numbers that only Go reads',
+      text: '[0b101, -0B1_0, 0O17, +0x1F, 0X1F, 1_000, -1_000.5, 1_0e3]',
+      expected: [5, -2, 15, 31, 31, 1000, -1000.5, 10_000],
+    },
+    {
+      why: 'numbers by their tags, and texts that look like numbers',
+      text: '[!!int 0b101, !!float 1_0.5, !!str 0b101, "1_000", 0b12, 0b_, _1, 0x1p4, 1_000x]',
+      expected: [5, 10.5, '0b101', '1_000', '0b12', '0b_', '_1', '0x1p4', '1_000x'],
+    },
   ])('$why', ({ text, expected }) => {
     expect(read(text)).toEqual([expected]);
   });

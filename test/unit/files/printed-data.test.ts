@@ -1,8 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { Document, parse, stringify } from 'yaml';
-import { KUBECTL_YAML } from '../../../src/files/documents.ts';
-import { jsonText, yamlText } from '../../../src/files/printed-data.ts';
+import { jsonText, KUBECTL_YAML, yamlText } from '../../../src/files/printed-data.ts';
 
 /** What moves a cursor, hides text or changes its order, apart from line breaks and tabs. */
 const UNSEEN = /[^\P{Cc}\n\t]|[\p{Cf}\p{Cs}\p{Zl}\p{Zp}]/u;

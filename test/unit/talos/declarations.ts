@@ -1,6 +1,6 @@
+import { parseTalosDocuments } from '../../../src/talos/document-values.ts';
 import { type MachineConfiguration, readMachineConfiguration } from '../../../src/talos/machine-configuration.ts';
 import { declarationOf, type NodeDeclaration } from '../../../src/talos/node-declaration.ts';
-import { parseTalosDocuments } from '../../../src/talos/tree.ts';
 
 export function read(source: string, text: string): MachineConfiguration {
   return readMachineConfiguration(parseTalosDocuments(text, source), source);

@@ -2,8 +2,8 @@ import { describe, expect, it } from 'vitest';
 import { parseDocuments } from '../../../src/files/documents.ts';
 import { InputError } from '../../../src/files/input-error.ts';
 import { formatTaint } from '../../../src/kubernetes/taint.ts';
+import { parseTalosDocuments } from '../../../src/talos/document-values.ts';
 import { type MachineConfiguration, readMachineConfiguration } from '../../../src/talos/machine-configuration.ts';
-import { parseTalosDocuments } from '../../../src/talos/tree.ts';
 
 const read = (text: string) => readMachineConfiguration(parseTalosDocuments(text, 'f.yaml'), 'f.yaml');
 

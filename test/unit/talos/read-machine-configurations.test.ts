@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, describe, expect, it } from 'vitest';
 import { InputError } from '../../../src/files/input-error.ts';
-import { readMachineConfigurations } from '../../../src/talos/machine-configuration.ts';
+import { readMachineConfigurations } from '../../../src/talos/read-machine-configurations.ts';
 
 const directory = mkdtempSync(join(tmpdir(), 'machine-configurations-'));
 afterAll(() => rmSync(directory, { recursive: true }));

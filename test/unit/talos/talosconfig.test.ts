@@ -1,5 +1,6 @@
 import { expect, it } from 'vitest';
-import { parseEndpoint, readTalosContext } from '../../../src/talos/talosconfig.ts';
+import { parseEndpoint } from '../../../src/talos/endpoint.ts';
+import { readTalosContext } from '../../../src/talos/talosconfig.ts';
 import { talosconfig } from './apid.ts';
 
 it.each([

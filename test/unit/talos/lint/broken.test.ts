@@ -1,7 +1,7 @@
 import { join } from 'node:path';
 import { expect, it } from 'vitest';
 import type { LintOptions } from '../../../../src/talos/lint/lint.ts';
-import { readMachineConfigurations } from '../../../../src/talos/machine-configuration.ts';
+import { readMachineConfigurations } from '../../../../src/talos/read-machine-configurations.ts';
 import { BROKEN, inShort, lintFile, yamlFiles } from './linted-files.ts';
 
 interface Case {

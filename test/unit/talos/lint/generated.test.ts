@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { assert, describe, expect, it } from 'vitest';
 import { formatPath } from '../../../../src/policy/problem.ts';
 import { lint } from '../../../../src/talos/lint/lint.ts';
-import { readMachineConfigurations } from '../../../../src/talos/machine-configuration.ts';
+import { readMachineConfigurations } from '../../../../src/talos/read-machine-configurations.ts';
 import { FIRST_VERSION, LAST_VERSION } from '../../../../src/talos/versions.ts';
 
 // What Talos itself generates (`generate.Input.Config` of its machinery, for the version contracts 1.3 to 1.15), with its keys

@@ -6,8 +6,8 @@ import { parseDocuments } from '../../../../src/files/documents.ts';
 import { formatTaint } from '../../../../src/kubernetes/taint.ts';
 import { documentKinds } from '../../../../src/talos/fields.ts';
 import { RULES } from '../../../../src/talos/lint/lint.ts';
-import { readMachineConfigurations } from '../../../../src/talos/machine-configuration.ts';
 import { impliedTaint } from '../../../../src/talos/node-declaration.ts';
+import { readMachineConfigurations } from '../../../../src/talos/read-machine-configurations.ts';
 import { skipFor } from '../../../skip-for.ts';
 import { BROKEN, HEALTHY, lintFile, REAL, yamlFiles } from './linted-files.ts';
 

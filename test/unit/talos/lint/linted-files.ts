@@ -1,9 +1,10 @@
 import { readdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { type LocatedFinding, locateFindings } from '../../../../src/cli/talos/lint-findings.ts';
+import { parseTalosDocuments } from '../../../../src/talos/document-values.ts';
 import { type LintOptions, lint } from '../../../../src/talos/lint/lint.ts';
-import { readMachineConfiguration, readMachineConfigurations } from '../../../../src/talos/machine-configuration.ts';
-import { parseTalosDocuments } from '../../../../src/talos/tree.ts';
+import { readMachineConfiguration } from '../../../../src/talos/machine-configuration.ts';
+import { readMachineConfigurations } from '../../../../src/talos/read-machine-configurations.ts';
 
 export const BROKEN = join(import.meta.dirname, '..', 'broken');
 export const HEALTHY = join(import.meta.dirname, '..', 'healthy');

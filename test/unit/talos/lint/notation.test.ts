@@ -5,7 +5,7 @@ const ALIAS = 'nodeAnnotations: &a { rack: 0010, x: 01 }';
 
 /**
  * What Talos answers was tried: 1.13.9 by configloader.NewFromBytes of its pkg/machinery, 1.14.1 by the same go-yaml (4.0.0-rc.6) and CheckUnknownKeys
- * (siderolabs/gen 0.8.8) as its pkg/machinery has.
+ * (siderolabs/gen 0.8.8) as its pkg/machinery has. That it cannot copy a date is from its source (deepCopyUnstructured).
  */
 it.each<{ why: string; text: string; in13: boolean; in14: boolean }>([
   {
@@ -53,6 +53,19 @@ it.each<{ why: string; text: string; in13: boolean; in14: boolean }>([
     in13: true,
     in14: false,
   },
+  {
+    why: "a date in the kubelet's configuration",
+    text: 'kubelet: { extraConfig: { registerWithTaints: [{ key: a, value: 2001-01-01, effect: NoSchedule }] } }',
+    in13: false,
+    in14: false,
+  },
+  {
+    why: 'the same in quotes',
+    text: 'kubelet: { extraConfig: { registerWithTaints: [{ key: a, value: "2001-01-01", effect: NoSchedule }] } }',
+    in13: true,
+    in14: true,
+  },
+  { why: 'a date anywhere in a static pod', text: 'pods: [{ a: [[{ b: 2001-01-01 }]] }]', in13: false, in14: false },
   { why: 'a time alone', text: 'nodeAnnotations: { at: 12:30:45 }', in13: true, in14: true },
 ])('$why', ({ text, in13, in14 }) => {
   const of = (version: number) =>

@@ -50,6 +50,27 @@ const CASES: readonly Case[] = [
     found: ['wrong-type machine.features.kubePrism.port'],
   },
   { why: 'a number for a text', text: worker('sysctls: { vm.swappiness: 10 }'), found: [] },
+  ...['0b101', '0B101', '0o17', '0O17', '0777', '0X1F', '0x_1F', '+0x1F', '1_000', '0b1_0', '1e3', '1.0'].map(
+    (number): Case => ({
+      why: `${number}, a whole number`,
+      text: worker(`features: { kubePrism: { port: ${number} } }`),
+      found: [],
+    }),
+  ),
+  ...['-0b101', '-0o17', '-0x1F', '-1_000'].map(
+    (number): Case => ({
+      why: `${number}, a number below 0, where only others are`,
+      text: worker(`features: { kubePrism: { port: ${number} } }\nfiles: [{ permissions: ${number} }]`),
+      found: ['wrong-type machine.files[0].permissions'],
+    }),
+  ),
+  ...['1_000.5', '0b12', '0x1p4', '_1', '"1_000"', '!!str 0b101'].map(
+    (other): Case => ({
+      why: `${other}, no whole number`,
+      text: worker(`features: { kubePrism: { port: ${other} } }`),
+      found: ['wrong-type machine.features.kubePrism.port'],
+    }),
+  ),
   {
     why: 'a duration without a unit',
     text: worker('time: { bootTimeout: 30 }'),
@@ -97,6 +118,18 @@ const CASES: readonly Case[] = [
     why: 'an unquoted value of a taint: a number',
     text: kubelet('extraConfig: { registerWithTaints: [{ key: a, value: 1, effect: NoSchedule }] }'),
     found: ['kubelet-configuration machine.kubelet.extraConfig.registerWithTaints[0].value'],
+  },
+  ...['0b101', '1_000', '1_000.5'].map(
+    (number): Case => ({
+      why: `an unquoted value of a taint: ${number}`,
+      text: kubelet(`extraConfig: { registerWithTaints: [{ key: a, value: ${number}, effect: NoSchedule }] }`),
+      found: ['kubelet-configuration machine.kubelet.extraConfig.registerWithTaints[0].value'],
+    }),
+  ),
+  {
+    why: 'numbers of the kubelet',
+    text: kubelet('extraConfig: { maxPods: 0b101, podsPerCore: +0x1F, memoryThrottlingFactor: 0.8_5 }'),
+    found: [],
   },
   {
     why: 'the time of a taint is for the API server to set',

@@ -1,87 +1,9 @@
-import { type LabelSelectorRequirement, ownValue, type StringMap } from '../kubernetes/label-selector.ts';
+import { ownValue, type StringMap } from '../kubernetes/label-selector.ts';
 import { isDnsSubdomain, isLabelValue, isQualifiedName } from '../kubernetes/names.ts';
 import { parseTaint, type Taint } from '../kubernetes/taint.ts';
-import { CAPACITY_TAINTS_ANNOTATION, NODE_POOL_LABEL, type NodePool } from '../node-pools/node-pool.ts';
+import { CAPACITY_TAINTS_ANNOTATION, type NodePool } from '../node-pools/node-pool.ts';
 import type { NodeObject } from './node-object.ts';
-
-interface Metadata {
-  readonly name: string;
-  readonly uid?: string;
-  readonly namespace?: string;
-  readonly deletionTimestamp?: string;
-  readonly annotations?: StringMap | null;
-  readonly labels?: StringMap | null;
-  readonly ownerReferences?: readonly { readonly controller?: boolean }[] | null;
-}
-
-/** The fields of a NodePool of karpenter.sh/v1 that are read here. */
-interface NodePoolObject {
-  readonly metadata: Metadata;
-  readonly spec?: {
-    /** Nodes that it keeps without pods (static capacity). */
-    readonly replicas?: number | null;
-    readonly template?: {
-      readonly metadata?: { readonly labels?: StringMap | null };
-      readonly spec?: {
-        readonly taints?: readonly Taint[] | null;
-        readonly startupTaints?: readonly Taint[] | null;
-        readonly requirements?: readonly Requirement[] | null;
-        readonly nodeClassRef?: { readonly group?: string; readonly kind?: string; readonly name?: string };
-      };
-    };
-  };
-}
-
-interface Requirement {
-  readonly key: string;
-  readonly operator: string;
-  readonly values?: readonly string[] | null;
-}
-
-/** The API group of the NodeClasses of EKS Auto Mode, and its NodePools that users can only enable or disable ("Create a Node Pool" in its guide). */
-const EKS_AUTO_MODE = 'eks.amazonaws.com';
-const EKS_BUILT_IN: readonly string[] = ['general-purpose', 'system'];
-
-/**
- * What Karpenter plans with (NewNodeClaimTemplate in pkg/controllers/provisioning/scheduling/nodeclaimtemplate.go).
- * @returns undefined for one that starts no nodes for pods
- */
-export function viewKarpenterPool(object: unknown): NodePool | undefined {
-  const { metadata, spec } = object as NodePoolObject;
-  if (metadata.deletionTimestamp !== undefined || typeof spec?.replicas === 'number') return undefined;
-  const { requirements, taints, startupTaints, nodeClassRef } = spec?.template?.spec ?? {};
-  const { group, kind, name } = nodeClassRef ?? {};
-  return {
-    kind: 'NodePool',
-    namespace: undefined,
-    name: metadata.name,
-    ...(metadata.uid === undefined ? {} : { uid: metadata.uid }),
-    labels: [
-      ...labelRequirements(spec?.template?.metadata?.labels),
-      labelRequirement(NODE_POOL_LABEL, metadata.name),
-      ...(group && kind && name ? [labelRequirement(`${group}/${kind.toLowerCase()}`, name)] : []),
-      ...(requirements ?? []).map(viewRequirement),
-    ],
-    isComplete: true,
-    taints: taints ?? undefined,
-    inherited: [],
-    startupTaints: startupTaints ?? undefined,
-    ...(group === EKS_AUTO_MODE && EKS_BUILT_IN.includes(metadata.name) ? { isBuiltIn: true } : {}),
-  };
-}
-
-/** For numbers that are compared, only that there is one. */
-function viewRequirement({ key, operator, values }: Requirement): LabelSelectorRequirement {
-  switch (operator) {
-    case 'In':
-    case 'NotIn':
-      return { key, operator, values: values ?? [] };
-    case 'DoesNotExist':
-      return { key, operator };
-    default:
-      return { key, operator: 'Exists' };
-  }
-}
+import { labelRequirement, labelRequirements, type PoolMetadata } from './pool-parts.ts';
 
 const MIN_SIZE = 'cluster.x-k8s.io/cluster-api-autoscaler-node-group-min-size';
 const MAX_SIZE = 'cluster.x-k8s.io/cluster-api-autoscaler-node-group-max-size';
@@ -96,7 +18,7 @@ function textsOf(annotation: string | null | undefined): string[] {
 
 /** The fields of a MachineDeployment or MachineSet of cluster.x-k8s.io that are read here. */
 interface MachinesObject {
-  readonly metadata: Metadata;
+  readonly metadata: PoolMetadata;
   readonly spec?: {
     readonly clusterName?: string;
     readonly template?: {
@@ -168,12 +90,4 @@ export function machineClusterOf({ metadata }: NodeObject): string | undefined {
   const name = ownValue(annotations, 'cluster.x-k8s.io/cluster-name');
   const namespace = ownValue(annotations, 'cluster.x-k8s.io/cluster-namespace');
   return name && namespace && isDnsSubdomain(name) && isDnsSubdomain(namespace) ? `${namespace}/${name}` : undefined;
-}
-
-function labelRequirements(labels: StringMap | null | undefined): LabelSelectorRequirement[] {
-  return Object.entries(labels ?? {}).map(([key, value]) => labelRequirement(key, value ?? ''));
-}
-
-function labelRequirement(key: string, value: string): LabelSelectorRequirement {
-  return { key, operator: 'In', values: [value] };
 }
