@@ -1,6 +1,6 @@
 import { workloadName } from '../coverage/workload.ts';
 import { isTransientTaintKey } from '../kubernetes/transient-taints.ts';
-import { compileCoverage } from '../scheduling/coverage.ts';
+import { type Coverage, compileCoverage } from '../scheduling/coverage.ts';
 import { type Change, isSame, policiesChangedBy, withChange } from './migration-change.ts';
 import type { MigratingNode, MigrationFacts } from './migration-facts.ts';
 import { MIGRATION_RULES } from './migration-rules.ts';
@@ -17,7 +17,7 @@ export interface MigrationStep {
 
 /**
  * The remaining steps for a cluster from the role `master` to `control-plane`, in an order in which no workload loses a node on which it may run.
- * Each change is tried on the resulting facts. A change by which a workload would lose a node is left to a user.
+ * Each change is tried on the resulting facts. A change by which a workload would lose a node, or be evicted from it earlier, is left to a user.
  */
 export function planMigration(facts: MigrationFacts): MigrationStep[] {
   let now: MigrationFacts = { ...facts, nodes: facts.nodes.map(atRest) };
@@ -45,7 +45,7 @@ function atRest(node: MigratingNode): MigratingNode {
   return { ...node, taints: node.taints.filter(({ key }) => !isTransientTaintKey(key)) };
 }
 
-/** The workloads that may run on a node before the change and not after it, one line each. */
+/** The workloads that may run on a node before the change, and not after it or not for as long, one line each. */
 function lossesBetween(before: MigrationFacts, after: MigrationFacts, change: Change): string[] {
   switch (change.kind) {
     case 'template': {
@@ -75,15 +75,18 @@ function lossesBetween(before: MigrationFacts, after: MigrationFacts, change: Ch
       const { entered, left } = policiesChangedBy(before.policies, was.labels, is.labels);
       const tainting = entered.length > 0 && is.taints.length > was.taints.length;
       const what = `${WORDS[change.kind]} ${change.node}${tainting ? `, with the taints of TaintPolicy ${entered.join(', ')},` : ''}`;
-      const lost = before.workloads
-        .filter((workload) => {
-          const coverageOn = compileCoverage(workload);
-          return coverageOn(was).runs && !coverageOn(is).runs;
-        })
-        .map((workload) => {
+      const lost = before.workloads.flatMap((workload) => {
+        const coverageOn = compileCoverage(workload);
+        const [seconds, secondsThen] = [secondsOn(coverageOn(was)), secondsOn(coverageOn(is))];
+        if (secondsThen === undefined && seconds !== undefined) {
           const advice = tainting ? ': do the other steps first, and run the command again' : '';
-          return `${what} would keep ${workloadName(workload)} off this node${advice}`;
-        });
+          return [`${what} would keep ${workloadName(workload)} off this node${advice}`];
+        }
+        if (secondsThen === undefined || seconds === undefined || secondsThen >= seconds) return [];
+        return [
+          `${what} would evict the pods of ${workloadName(workload)} after ${secondsThen} s: have it tolerate the new taint for as long as the old one`,
+        ];
+      });
       if (change.kind !== 'unlabel') return lost;
       // The removal of the old label must not change which nodes a policy selects.
       return [
@@ -98,6 +101,11 @@ function lossesBetween(before: MigrationFacts, after: MigrationFacts, change: Ch
       ];
     }
   }
+}
+
+/** For how many seconds a pod of the workload stays on the node. Undefined if it does not run there. */
+function secondsOn(coverage: Coverage): number | undefined {
+  return coverage.runs ? Math.min(...(coverage.evictions ?? []).map(({ seconds }) => seconds)) : undefined;
 }
 
 const WORDS = {
