@@ -1,6 +1,13 @@
 import type { Policy } from '../policy/policy.ts';
 import type { NativeCapabilities } from './native-capabilities.ts';
-import { manifestsOf, type NativeLimit, type NativeManifest, type NativeTranslation } from './native-policy.ts';
+import {
+  asStaticManifest,
+  manifestsOf,
+  type NativeLimit,
+  type NativeManifest,
+  type NativeTranslation,
+  tooLongForStatic,
+} from './native-policy.ts';
 import { translate } from './translate.ts';
 
 /** The objects of one policy for an API server without taintkeeper, and what they do not do. */
@@ -34,6 +41,18 @@ export function exportPolicies(
     limits,
   }));
   return { ok: true, exported };
+}
+
+/** The same for an API server that reads them from files, or why they cannot be in files. */
+export function asStaticExport(exported: readonly ExportedPolicy[]): NativeExport {
+  const refusals = exported.flatMap(({ source, manifests }) =>
+    manifests.flatMap((manifest) => {
+      const fault = tooLongForStatic(manifest);
+      return fault === undefined ? [] : [`${source.kind} ${source.name}: ${fault}`];
+    }),
+  );
+  if (refusals.length > 0) return { ok: false, refusals };
+  return { ok: true, exported: exported.map((one) => ({ ...one, manifests: one.manifests.map(asStaticManifest) })) };
 }
 
 const NOT_NATIVE: NativeTranslation = {

@@ -1,4 +1,5 @@
 import type { LabelSelector } from '../kubernetes/label-selector.ts';
+import { DNS_SUBDOMAIN_LENGTH } from '../kubernetes/names.ts';
 import type { Policy } from '../policy/policy.ts';
 import type { FailurePolicy } from '../policy/taint-policy.ts';
 
@@ -145,4 +146,24 @@ export function manifestsOf(
     { apiVersion, kind, metadata: { name }, spec },
     { apiVersion, kind: `${kind}Binding`, metadata: { name }, spec: { policyName: name, ...actions } },
   ];
+}
+
+/**
+ * What the name of an object ends with that the API server reads from its own disk
+ * (`StaticConfigSuffix` of k8s.io/apiserver/pkg/admission/plugin/manifest).
+ */
+const STATIC_SUFFIX = '.static.k8s.io';
+
+/** The manifest as the API server takes it from a file: nothing that is stored in the cluster can have its name. */
+export function asStaticManifest({ metadata, spec, ...rest }: NativeManifest): NativeManifest {
+  const named = 'policyName' in spec ? { ...spec, policyName: `${spec.policyName}${STATIC_SUFFIX}` } : spec;
+  return { ...rest, metadata: { name: `${metadata.name}${STATIC_SUFFIX}` }, spec: named };
+}
+
+/** Why the manifest cannot become a static one, if it cannot. */
+export function tooLongForStatic({ metadata: { name } }: NativeManifest): string | undefined {
+  const excess = name.length + STATIC_SUFFIX.length - DNS_SUBDOMAIN_LENGTH;
+  return excess > 0
+    ? `${name}${STATIC_SUFFIX} is too long for the name of an object, by ${excess} characters`
+    : undefined;
 }

@@ -1,6 +1,11 @@
 import { Command, InvalidArgumentError, Option } from 'commander';
 import { InputError } from '../../files/input-error.ts';
-import { type ExportedPolicy, exportPolicies, type NativeExport } from '../../native/export-policies.ts';
+import {
+  asStaticExport,
+  type ExportedPolicy,
+  exportPolicies,
+  type NativeExport,
+} from '../../native/export-policies.ts';
 import {
   capabilitiesOf,
   DEFAULT_KUBERNETES,
@@ -8,7 +13,6 @@ import {
   OLDEST_NATIVE_KUBERNETES,
   parseMinor,
 } from '../../native/native-capabilities.ts';
-import { asStaticExport } from '../../native/static-manifests.ts';
 import { CLUSTER_OPTIONS } from '../cluster-options.ts';
 import { givenAmong, repeatable } from '../options.ts';
 import { asJson } from '../output/format.ts';
