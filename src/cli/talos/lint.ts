@@ -11,7 +11,7 @@ import {
   readMachineConfigurationText,
 } from '../../talos/machine-configuration.ts';
 import { FIRST_VERSION, LAST_VERSION } from '../../talos/versions.ts';
-import { filenameOption } from '../options.ts';
+import { type FilenameOptions, filenameOption, requiredFiles } from '../options.ts';
 import { tell } from '../output/stderr.ts';
 import { EXIT } from '../process.ts';
 import {
@@ -24,8 +24,7 @@ import {
   locateFindings,
 } from './lint-findings.ts';
 
-interface LintCommandOptions {
-  readonly filename?: readonly string[];
+interface LintCommandOptions extends FilenameOptions {
   readonly talosVersion?: Pick<LintOptions, 'version' | 'patch'>;
   readonly role?: MachineRole;
   readonly since?: string;
@@ -81,8 +80,7 @@ Examples:
   taintkeeper talos lint talos/ -o github`,
     )
     .action(async (args: readonly string[], options: LintCommandOptions) => {
-      const paths = [...args, ...(options.filename ?? [])];
-      if (paths.length === 0) throw new InputError(['no input files: pass FILE… or - for standard input']);
+      const paths = requiredFiles(args, options);
       const { talosVersion = {}, role, since, failOn, output } = options;
       const [registered] = since === undefined ? [] : await readMachineConfigurations([since]);
       const { findings, passedOver, faults } = await lintFiles(paths, {
