@@ -49,7 +49,10 @@ export const FLOORS: readonly Readonly<Record<string, string>>[] = [
     cluster: 'the API server: client, watches, Lease, Events, Secret',
     'talos/lint': 'the rules of `taintkeeper talos lint`',
   },
-  { controllers: 'what runs beside requests, a folder for each controller' },
+  {
+    controllers: 'what runs beside requests, a folder for each controller',
+    cleanup: 'what an installation leaves on Nodes and DaemonSets: found and removed',
+  },
   { explain: 'why a node, a DaemonSet or a pod is as it is: in words' },
   {
     page: 'the page in a browser',

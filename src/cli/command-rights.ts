@@ -1,9 +1,7 @@
 import { NATIVE_RESOURCES } from '../cluster/admission-registration/native-policies.ts';
 import { CONFIGURATION_NAME, CONFIGURATIONS } from '../cluster/admission-registration/webhook-configurations.ts';
-import type { ApiError } from '../cluster/client/api-error.ts';
 import { OWN_LEASE, OWN_SECRET } from '../cluster/installation/own-names.ts';
 import { POLICY_RESOURCES } from '../cluster/policies/policy-paths.ts';
-import { InputError } from '../files/input-error.ts';
 import { POLICY_API_GROUP } from '../policy/policy.ts';
 
 /** A rule of RBAC. */
@@ -113,11 +111,6 @@ export const COMMAND_RIGHTS = {
 } as const satisfies Readonly<Record<string, CommandRights>>;
 
 type CommandWithRights = keyof typeof COMMAND_RIGHTS;
-
-/** The error of a command that must not go on, because the user may not read something. @param what such as `which nodes exist` */
-export function missingRightError(command: CommandWithRights, what: string, refusal: ApiError): InputError {
-  return new InputError([`${what} cannot be read: ${refusal.message}. ${rightsText(command)}`]);
-}
 
 /** The rights of a command as a sentence of its help. */
 export function rightsText(command: CommandWithRights): string {

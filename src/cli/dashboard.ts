@@ -37,7 +37,7 @@ interface DashboardOptions extends ClusterOptions {
 const LOOPBACK = '127.0.0.1';
 
 /** The interval between two searches for the leader, in milliseconds. */
-const LOOK_MS = 2_000;
+const SEARCH_MS = 2_000;
 
 /** `taintkeeper dashboard`: forwards a local port to the leader's page, until SIGTERM or SIGINT. */
 export function dashboardCommand(): Command {
@@ -132,7 +132,7 @@ async function repeat(
 ): Promise<void> {
   const fault = followFault(LOG, 'the leader is known again');
   for (;;) {
-    await pause(LOOK_MS, signal);
+    await pause(SEARCH_MS, signal);
     if (signal.aborted) return;
     try {
       onFound(await orAborted(find(), signal));

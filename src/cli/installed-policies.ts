@@ -13,9 +13,14 @@ export async function installedPolicies(client: ApiClient, ...kinds: readonly Po
   const lists = kinds.map(async (kind) => {
     const policies = await policiesIfInstalled(client, kind);
     if (policies !== undefined) return policies;
-    throw new InputError([`the cluster has no ${kind.replace(/y$/, 'ies')}: taintkeeper is not installed there`]);
+    throw new InputError([`the cluster has no ${pluralOf(kind)}: taintkeeper is not installed there`]);
   });
   return (await Promise.all(lists)).flat();
+}
+
+/** `TaintPolicies` for `TaintPolicy`. */
+export function pluralOf(kind: PolicyKind): string {
+  return kind.replace(/y$/, 'ies');
 }
 
 /**

@@ -16,6 +16,23 @@ export function filenameOption(): Option {
   return new Option('-f, --filename <path>', 'the same as an argument; may be repeated').argParser(repeatable);
 }
 
+/** The options of commands that take files as arguments. */
+export interface FilenameOptions {
+  readonly filename?: readonly string[];
+}
+
+/** The files that the user gave, as arguments or with `--filename`. */
+export function givenFiles(args: readonly string[], { filename = [] }: FilenameOptions): string[] {
+  return [...args, ...filename];
+}
+
+/** {@link givenFiles}, at least one. @throws InputError */
+export function requiredFiles(args: readonly string[], options: FilenameOptions): string[] {
+  const files = givenFiles(args, options);
+  if (files.length === 0) throw new InputError(['no input files: pass FILE… or - for standard input']);
+  return files;
+}
+
 /** Collects the values of an option that may be repeated. */
 export function repeatable(value: string, before: readonly string[] = []): readonly string[] {
   return [...before, value];

@@ -1,12 +1,19 @@
 import type { Policy } from '../policy/policy.ts';
 import type { NativeCapabilities } from './native-capabilities.ts';
-import type { NativeLimit, NativePolicy, NativeTranslation } from './native-policy.ts';
+import {
+  asStaticManifest,
+  manifestsOf,
+  type NativeLimit,
+  type NativeManifest,
+  type NativeTranslation,
+  tooLongForStatic,
+} from './native-policy.ts';
 import { translate } from './translate.ts';
 
-/** The translation of one policy for an API server without taintkeeper. */
+/** The objects of one policy for an API server without taintkeeper, and what they do not do. */
 export interface ExportedPolicy {
   readonly source: Policy;
-  readonly policies: readonly NativePolicy[];
+  readonly manifests: readonly NativeManifest[];
   readonly limits: readonly NativeLimit[];
 }
 
@@ -26,7 +33,26 @@ export function exportPolicies(
     ...(source.kind === 'RecoveryPolicy' ? NOT_NATIVE : translate(source, options)),
   }));
   const refusals = translated.flatMap(({ refusal }) => refusal ?? []);
-  return refusals.length > 0 ? { ok: false, refusals } : { ok: true, exported: translated };
+  if (refusals.length > 0) return { ok: false, refusals };
+  const exported = translated.map(({ source, policies: natives, limits }) => ({
+    source,
+    // Without MutatingAdmissionPolicies, their version makes no difference.
+    manifests: natives.flatMap((native) => manifestsOf(native, mutating ?? 'v1')),
+    limits,
+  }));
+  return { ok: true, exported };
+}
+
+/** The same for an API server that reads them from files, or why they cannot be in files. */
+export function asStaticExport(exported: readonly ExportedPolicy[]): NativeExport {
+  const refusals = exported.flatMap(({ source, manifests }) =>
+    manifests.flatMap((manifest) => {
+      const fault = tooLongForStatic(manifest);
+      return fault === undefined ? [] : [`${source.kind} ${source.name}: ${fault}`];
+    }),
+  );
+  if (refusals.length > 0) return { ok: false, refusals };
+  return { ok: true, exported: exported.map((one) => ({ ...one, manifests: one.manifests.map(asStaticManifest) })) };
 }
 
 const NOT_NATIVE: NativeTranslation = {

@@ -2,11 +2,11 @@ import { workloadName } from '../coverage/workload.ts';
 import type { StringMap } from '../kubernetes/label-selector.ts';
 import type { Policy } from '../policy/policy.ts';
 import { compilePolicies } from '../policy/policy-set.ts';
-import { compileCoverage } from '../scheduling/coverage.ts';
+import { type Coverage, compileCoverage } from '../scheduling/coverage.ts';
 import { type Change, isSameWorkload } from './migration-change.ts';
 import type { MigrationFacts } from './migration-facts.ts';
 
-/** The workloads that may run on a node before the change and not after it, one line each. */
+/** The workloads that may run on a node before the change and not after it or not for as long, one line each. */
 export function lossesBetween(before: MigrationFacts, after: MigrationFacts, change: Change): string[] {
   switch (change.kind) {
     case 'template': {
@@ -36,15 +36,18 @@ export function lossesBetween(before: MigrationFacts, after: MigrationFacts, cha
       const { entered, left } = policiesChangedBy(before.policies, was.labels, is.labels);
       const tainting = entered.length > 0 && is.taints.length > was.taints.length;
       const what = `${WORDS[change.kind]} ${change.node}${tainting ? `, with the taints of TaintPolicy ${entered.join(', ')},` : ''}`;
-      const lost = before.workloads
-        .filter((workload) => {
-          const coverageOn = compileCoverage(workload);
-          return coverageOn(was).runs && !coverageOn(is).runs;
-        })
-        .map((workload) => {
+      const lost = before.workloads.flatMap((workload) => {
+        const coverageOn = compileCoverage(workload);
+        const [seconds, secondsThen] = [secondsOn(coverageOn(was)), secondsOn(coverageOn(is))];
+        if (secondsThen === undefined && seconds !== undefined) {
           const advice = tainting ? ': do the other steps first, and run the command again' : '';
-          return `${what} would keep ${workloadName(workload)} off this node${advice}`;
-        });
+          return [`${what} would keep ${workloadName(workload)} off this node${advice}`];
+        }
+        if (secondsThen === undefined || seconds === undefined || secondsThen >= seconds) return [];
+        return [
+          `${what} would evict the pods of ${workloadName(workload)} after ${secondsThen} s: have it tolerate the new taint for as long as the old one`,
+        ];
+      });
       if (change.kind !== 'unlabel') return lost;
       // The removal of the old label must not change which nodes a policy selects.
       return [
@@ -59,6 +62,11 @@ export function lossesBetween(before: MigrationFacts, after: MigrationFacts, cha
       ];
     }
   }
+}
+
+/** For how many seconds a pod of the workload stays on the node. Undefined if it does not run there. */
+function secondsOn(coverage: Coverage): number | undefined {
+  return coverage.runs ? Math.min(...(coverage.evictions ?? []).map(({ seconds }) => seconds)) : undefined;
 }
 
 const WORDS = {

@@ -17,7 +17,7 @@ export interface MigrationStep {
 
 /**
  * The remaining steps for a cluster from the role `master` to `control-plane`, in an order in which no workload loses a node on which it may run.
- * Each change is tried on the resulting facts. A change by which a workload would lose a node is left to a user.
+ * Each change is tried on the resulting facts. A change by which a workload would lose a node, or be evicted from it earlier, is left to a user.
  */
 export function planMigration(facts: MigrationFacts): MigrationStep[] {
   let now: MigrationFacts = { ...facts, nodes: facts.nodes.map(atRest) };

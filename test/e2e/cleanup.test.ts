@@ -1,6 +1,6 @@
 import { beforeAll, beforeEach, expect, it } from 'vitest';
-import { type Cleaned, clean } from '../../src/cli/cleanup/cleaning.ts';
-import { findLeftovers } from '../../src/cli/cleanup/leftovers.ts';
+import { type Cleaned, clean } from '../../src/cleanup/cleaning.ts';
+import { findLeftovers } from '../../src/cleanup/leftovers.ts';
 import { NATIVE_RESOURCES } from '../../src/cluster/admission-registration/native-policies.ts';
 import { connect } from '../../src/cluster/client/api-client.ts';
 import { grantRules } from '../control-plane/cluster-admin.ts';

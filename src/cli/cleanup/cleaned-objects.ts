@@ -1,3 +1,5 @@
+import type { Cleaned, CleaningOptions } from '../../cleanup/cleaning.ts';
+import { addedTolerationsOn, startupTaintsOn } from '../../cleanup/leftover.ts';
 import type { PolicyObject } from '../../cluster/policies/policy-object.ts';
 import type { Level } from '../../explain/display.ts';
 import { objectTitle } from '../../kubernetes/object-title.ts';
@@ -9,8 +11,6 @@ import type { OutputFormat } from '../options.ts';
 import { formatAs } from '../output/format.ts';
 import type { Look } from '../output/look.ts';
 import { columns, type TableCell } from '../output/table.ts';
-import type { Cleaned, CleaningOptions } from './cleaning.ts';
-import { addedTo, waitingOn } from './leftovers.ts';
 
 type Shown = Pick<CleaningOptions, 'removesTolerations' | 'dryRun'>;
 
@@ -32,9 +32,9 @@ function dataOf({ cleaned, unusable }: Cleanup, { removesTolerations, dryRun }: 
       resource: leftover.resource,
       ...(leftover.namespace === undefined ? {} : { namespace: leftover.namespace }),
       name: leftover.name,
-      ...(waitingOn(leftover).length > 0 ? { startupTaints: waitingOn(leftover).map(formatTaint) } : {}),
+      ...(startupTaintsOn(leftover).length > 0 ? { startupTaints: startupTaintsOn(leftover).map(formatTaint) } : {}),
       annotations: Object.fromEntries(leftover.annotations.map(({ name, value }) => [name, value])),
-      [removesTolerations ? 'tolerations' : 'keptTolerations']: addedTo(leftover),
+      [removesTolerations ? 'tolerations' : 'keptTolerations']: addedTolerationsOn(leftover),
       result,
       ...(problem === undefined ? {} : { problem }),
     })),
@@ -56,10 +56,10 @@ function tableOf({ cleaned, unusable }: Cleanup, { removesTolerations, dryRun }:
   const suffix = SUFFIXES[dryRun];
   const rows = cleaned.flatMap(({ leftover, result }) => {
     const title = printable(objectTitle(leftover));
-    const added = addedTo(leftover).map(formatToleration);
+    const added = addedTolerationsOn(leftover).map(formatToleration);
     const cell: TableCell = { text: `${result}${suffix}`, level: LEVELS[result] };
     return [
-      ...waitingOn(leftover).map((taint) => [title, printable(`startup taint ${formatTaint(taint)}`), cell]),
+      ...startupTaintsOn(leftover).map((taint) => [title, printable(`startup taint ${formatTaint(taint)}`), cell]),
       ...leftover.annotations.map(({ name, value }) => [title, printable(`annotation ${name}: ${value}`), cell]),
       ...added.map((text) => [title, printable(`toleration ${text}`), removesTolerations ? cell : 'kept']),
     ];
@@ -67,7 +67,7 @@ function tableOf({ cleaned, unusable }: Cleanup, { removesTolerations, dryRun }:
   const problems = cleaned.flatMap(({ leftover, problem }) =>
     problem === undefined ? [] : [`${printable(objectTitle(leftover))}: ${printable(problem)}\n`],
   );
-  const kept = removesTolerations ? 0 : cleaned.flatMap(({ leftover }) => addedTo(leftover)).length;
+  const kept = removesTolerations ? 0 : cleaned.flatMap(({ leftover }) => addedTolerationsOn(leftover)).length;
   return [
     columns([['OBJECT', 'WHAT', 'RESULT'], ...rows], look),
     ...(problems.length > 0 ? ['\n', ...problems] : []),

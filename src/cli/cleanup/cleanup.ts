@@ -1,7 +1,12 @@
 import { Command, Option } from 'commander';
+import { type CleaningOptions, clean, DRY_RUNS } from '../../cleanup/cleaning.ts';
+import { findLeftovers } from '../../cleanup/leftovers.ts';
+import { findRemainingWriters, type RemainingWriters } from '../../cleanup/remaining-writers.ts';
+import { UnreadableStateError } from '../../cleanup/unreadable-state-error.ts';
 import type { ApiClient } from '../../cluster/client/api-client.ts';
 import type { ClusterChoice } from '../../cluster/client/kube-config.ts';
 import { type PolicyObject, whyUnusable } from '../../cluster/policies/policy-object.ts';
+import { InputError } from '../../files/input-error.ts';
 import { count } from '../../text/counts.ts';
 import { atCluster, CLUSTER_OPTIONS } from '../cluster-options.ts';
 import { rightsText } from '../command-rights.ts';
@@ -9,9 +14,6 @@ import { type OutputFormat, outputOption, parseSeconds } from '../options.ts';
 import { tell, withProgress } from '../output/stderr.ts';
 import { EXIT } from '../process.ts';
 import { type Cleanup, formatCleanup } from './cleaned-objects.ts';
-import { type CleaningOptions, clean, DRY_RUNS } from './cleaning.ts';
-import { refuseWhileInstalled } from './installed.ts';
-import { findLeftovers } from './leftovers.ts';
 
 interface CleanupOptions extends ClusterChoice, Pick<CleaningOptions, 'dryRun'> {
   readonly tolerations: boolean;
@@ -83,8 +85,8 @@ Examples:
 /** @throws InputError if the cluster cannot be read, or taintkeeper runs there */
 function cleanUp({ timeout, tolerations: removesTolerations, dryRun, ...choice }: CleanupOptions): Promise<Cleanup> {
   const cleanUpAt = async (client: ApiClient) => {
-    await refuseWhileInstalled(client, dryRun !== 'none');
-    const leftovers = await withProgress('reading nodes and DaemonSets', findLeftovers(client));
+    refuseWhileInstalled(await namingRights(findRemainingWriters(client)), dryRun !== 'none');
+    const leftovers = await withProgress('reading nodes and DaemonSets', namingRights(findLeftovers(client)));
     tell(...leftovers.unusable.map(unusableNote));
     const rolling = removesTolerations
       ? leftovers.objects.filter(({ tolerationIndexes }) => tolerationIndexes.length > 0)
@@ -101,6 +103,29 @@ function cleanUp({ timeout, tolerations: removesTolerations, dryRun, ...choice }
     return { cleaned: await withProgress(() => what, work), unusable: leftovers.unusable };
   };
   return atCluster(choice, cleanUpAt, { namesServer: true });
+}
+
+/**
+ * Refuses to clean up what taintkeeper would write again.
+ * @param isTrial whether to print the reason only
+ * @throws InputError
+ */
+function refuseWhileInstalled({ installation, annotatingNatives }: RemainingWriters, isTrial: boolean): void {
+  if (installation !== undefined && !isTrial) {
+    throw new InputError([`${installation}. Uninstall it first, or pass --dry-run`]);
+  }
+  const reason = installation ?? annotatingNatives;
+  if (reason !== undefined) tell(`note: ${reason}`);
+}
+
+/** @throws InputError with the command's rights if the user may not read something */
+async function namingRights<T>(reading: Promise<T>): Promise<T> {
+  try {
+    return await reading;
+  } catch (error) {
+    if (!(error instanceof UnreadableStateError)) throw error;
+    throw new InputError([`${error.message}. ${rightsText('cleanup')}`]);
+  }
 }
 
 function unusableNote(policy: PolicyObject): string {

@@ -13,6 +13,7 @@ import type { PolicyKind } from '../../policy/policy.ts';
 import { compilePolicies, type PolicySet } from '../../policy/policy-set.ts';
 import type { SchedulingNode } from '../../scheduling/coverage.ts';
 import { type DaemonSetCounts, type Placement, placementByStatus } from '../../scheduling/placement.ts';
+import { pluralOf } from '../installed-policies.ts';
 import type { CoverageInput, CoverageReading } from './coverage-input.ts';
 import { policiesOfKind } from './policies-of-kind.ts';
 import { listWorkloads, pathsOf } from './workloads.ts';
@@ -70,7 +71,7 @@ async function compiledPolicies(client: ApiClient, kinds: readonly PolicyKind[])
   const lists = await Promise.all(kinds.map(async (kind) => ({ kind, ...(await policiesOfKind(client, kind)) })));
   const policies = lists.flatMap(({ objects }) => objects);
   const unread = lists.flatMap(({ kind, problem }) =>
-    problem === undefined ? [] : [`${kind.replace(/y$/, 'ies')} were not read: ${problem}`],
+    problem === undefined ? [] : [`${pluralOf(kind)} were not read: ${problem}`],
   );
   return {
     value: compilePolicies(policiesInForce(policies), { audit: policies.some(runsInAudit) }),

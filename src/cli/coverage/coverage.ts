@@ -9,7 +9,7 @@ import type { CoverageInput } from './coverage-input.ts';
 import { formatCoverage } from './coverage-text.ts';
 import { fixCommand } from './fix.ts';
 import { filesOf, readCoverage, type SourceOptions, sourceCommand } from './input-source.ts';
-import { migrateCommand } from './migrate.ts';
+import { migrateCommand } from './migrate/migrate.ts';
 import { type SelectionOptions, withSelection } from './selected-input.ts';
 
 interface CoverageOptions extends SourceOptions, SelectionOptions {

@@ -23,15 +23,15 @@ export function fixComments(
     ...(closed.length > 0
       ? [`Closes ${count(closed.length, 'gap')}${about[0]}`, ...about.slice(1)]
       : [nothingClosed(fix, refused)]),
-    ...closed.map(({ daemonSet, taints, nodes }) => `- ${gap(daemonSet, taints.map(formatTaint), nodes.length)}`),
+    ...closed.map(({ daemonSet, taints, nodes }) => `- ${gapText(daemonSet, taints.map(formatTaint), nodes.length)}`),
     ...section('The API server refuses these, so there is nothing for them:', refused.map(refusal)),
     ...section('Not changed:', [
       ...left.map(({ daemonSet: { namespace, name }, why }) => `${namespace}/${name}: ${why}`),
       ...fix.left.map(leftGap),
     ]),
     ...section('No gaps, because Kubernetes, an agent or taintkeeper removes these taints:', waitingTaints(fix)),
-    ...leftOut(report),
-    ...section('No toleration helps, because the DaemonSet itself does not select these nodes:', meant(report)),
+    ...virtualNodes(report),
+    ...section('No toleration helps, because the DaemonSet itself does not select these nodes:', excludedNodes(report)),
     ...notes.map((note) => `note: ${note}`),
   ];
 }
@@ -66,7 +66,7 @@ function section(title: string, lines: readonly string[]): string[] {
 }
 
 function leftGap({ gap: { daemonSet, taints, nodes }, because }: LeftGap<FixableDaemonSet, SchedulingNode>): string {
-  const what = gap(daemonSet, taints.map(formatTaint), nodes.length);
+  const what = gapText(daemonSet, taints.map(formatTaint), nodes.length);
   switch (because.kind) {
     case 'alreadyRequired':
       return `${what}: TolerationPolicy ${because.by.join(', ')} already requires it, from the next rollout on: ${rolloutCommandFor(daemonSet)}`;
@@ -81,18 +81,18 @@ function leftGap({ gap: { daemonSet, taints, nodes }, because }: LeftGap<Fixable
   }
 }
 
-/** Obstacles by which the DaemonSet excludes a node. */
-const SELECTING: ReadonlySet<Obstacle['kind']> = new Set(['nodeSelector', 'nodeAffinity', 'nodeName']);
-
 /** Nodes for which no toleration is added, even with `--taint`. */
-function leftOut({ nodeGroups }: CoverageReport): string[] {
+function virtualNodes({ nodeGroups }: CoverageReport): string[] {
   const nodes = nodeGroups.flatMap(({ virtual, nodes }) => (virtual === undefined ? [] : nodes));
   return nodes.length === 0
     ? []
     : [`Virtual nodes are left out, because they run no DaemonSets: ${count(nodes.length, 'node')}.`];
 }
 
-function meant({ daemonSets, nodeGroups }: CoverageReport): string[] {
+/** Obstacles by which the DaemonSet excludes a node. */
+const SELECTING: ReadonlySet<Obstacle['kind']> = new Set(['nodeSelector', 'nodeAffinity', 'nodeName']);
+
+function excludedNodes({ daemonSets, nodeGroups }: CoverageReport): string[] {
   return daemonSets.flatMap(({ namespace, name, cells }) => {
     const off = cells.map(({ obstacles = [] }, index) => ({
       reasons: obstacles.filter(({ kind }) => SELECTING.has(kind)).map(({ what }) => what),
@@ -107,6 +107,6 @@ function meant({ daemonSets, nodeGroups }: CoverageReport): string[] {
   });
 }
 
-function gap({ namespace, name }: FixableDaemonSet, taints: readonly string[], nodes: number): string {
+function gapText({ namespace, name }: FixableDaemonSet, taints: readonly string[], nodes: number): string {
   return `${namespace}/${name} on ${count(nodes, 'node')}: ${taints.join(', ')}`;
 }

@@ -2,7 +2,7 @@ import { Command } from 'commander';
 import type { ClusterChoice } from '../../cluster/client/kube-config.ts';
 import { InputError } from '../../files/input-error.ts';
 import { atCluster, CLUSTER_OPTIONS } from '../cluster-options.ts';
-import { filenameOption } from '../options.ts';
+import { type FilenameOptions, filenameOption, givenFiles } from '../options.ts';
 import { withProgress } from '../output/stderr.ts';
 import { readCluster } from './cluster-input.ts';
 import type { CoverageInput, CoverageReading } from './coverage-input.ts';
@@ -10,9 +10,7 @@ import { readFiles } from './file-input.ts';
 import { type SelectionOptions, selectFrom } from './selected-input.ts';
 
 /** The input of the coverage commands: files, or a cluster. */
-export interface SourceOptions extends ClusterChoice {
-  readonly filename?: readonly string[];
-}
+export interface SourceOptions extends ClusterChoice, FilenameOptions {}
 
 /** A command that reads files or a cluster. */
 export function sourceCommand(name: string): Command {
@@ -30,9 +28,9 @@ export function sourceCommand(name: string): Command {
  * The files to read; none: a cluster. Commander's `conflicts` covers options only, and a file is an argument.
  * @throws InputError
  */
-export function filesOf(args: readonly string[], { filename = [], kubeconfig, context }: SourceOptions): string[] {
-  const files = [...args, ...filename];
-  if (files.length > 0 && (kubeconfig ?? context) !== undefined) {
+export function filesOf(args: readonly string[], options: SourceOptions): string[] {
+  const files = givenFiles(args, options);
+  if (files.length > 0 && (options.kubeconfig ?? options.context) !== undefined) {
     throw new InputError(['files replace a cluster: leave out --kubeconfig and --context, or the files']);
   }
   return files;

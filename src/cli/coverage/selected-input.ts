@@ -32,18 +32,18 @@ export function selectFrom(
   { namespace = [], daemonset = [], node = [] }: SelectionOptions,
   source: 'files' | 'cluster',
 ): CoverageInput {
-  const isAsked = (patterns: readonly string[], name: string) =>
+  const isNamed = (patterns: readonly string[], name: string) =>
     patterns.length === 0 || patterns.some((pattern) => matchesPattern(pattern, name));
   const isChosen = (each: { readonly namespace: string; readonly name: string }) =>
-    isAsked(namespace, each.namespace) && isAsked(daemonset, each.name);
+    isNamed(namespace, each.namespace) && isNamed(daemonset, each.name);
   const daemonSets = input.daemonSets.filter(isChosen);
   const refused = input.refused.filter(isChosen);
-  const nodes = input.nodes.filter(({ name }) => isAsked(node, name));
-  const asked = [...namespace, ...daemonset];
+  const nodes = input.nodes.filter(({ name }) => isNamed(node, name));
+  const names = [...namespace, ...daemonset];
   const isWhole = (patterns: readonly string[]) => source === 'cluster' && patterns.length === 0;
   // What is missing may be in a file that could not be read.
-  if (daemonSets.length + refused.length === 0 && !isWhole(asked)) {
-    throw new InputError([...input.unread, none('DaemonSet', asked, [...input.daemonSets, ...input.refused])]);
+  if (daemonSets.length + refused.length === 0 && !isWhole(names)) {
+    throw new InputError([...input.unread, none('DaemonSet', names, [...input.daemonSets, ...input.refused])]);
   }
   if (nodes.length === 0 && !isWhole(node)) {
     throw new InputError([...input.unread, none('Node', node, input.nodes)]);
@@ -56,7 +56,7 @@ export function selectFrom(
       ...(nodes.length === 0 ? ['the cluster has no Nodes'] : []),
     ],
     refused,
-    ...(input.workloads ? { workloads: input.workloads.filter((each) => isAsked(namespace, each.namespace)) } : {}),
+    ...(input.workloads ? { workloads: input.workloads.filter((each) => isNamed(namespace, each.namespace)) } : {}),
     daemonSets: daemonSets.toSorted((a, b) => inOrder(a.namespace, b.namespace) || inOrder(a.name, b.name)),
     nodes: nodes.toSorted((a, b) => inOrder(a.name, b.name)),
   };
@@ -66,8 +66,8 @@ export function selectFrom(
 const inOrder = new Intl.Collator('en', { numeric: true }).compare;
 
 /** Why nothing is selected. */
-function none(kind: string, asked: readonly string[], all: readonly unknown[]): string {
-  return asked.length > 0
-    ? `no ${kind} matches ${asked.join(', ')}; ${all.length} ${all.length === 1 ? 'was' : 'were'} compared`
+function none(kind: string, names: readonly string[], all: readonly unknown[]): string {
+  return names.length > 0
+    ? `no ${kind} matches ${names.join(', ')}; ${all.length} ${all.length === 1 ? 'was' : 'were'} compared`
     : `the files have no ${kind}: coverage compares Nodes with DaemonSets`;
 }

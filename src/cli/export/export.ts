@@ -1,12 +1,11 @@
 import { Command, InvalidArgumentError, Option } from 'commander';
-import type { ApiClient } from '../../cluster/client/api-client.ts';
-import type { ClusterChoice } from '../../cluster/client/kube-config.ts';
-import { type PolicyObject, policiesInForce, runsInAudit, whyUnusable } from '../../cluster/policies/policy-object.ts';
-import { POLICY_KINDS } from '../../cluster/policies/policy-paths.ts';
-import { readBuiltinPolicies } from '../../files/builtin-policies.ts';
 import { InputError } from '../../files/input-error.ts';
-import { parsePolicies, readPolicyFiles } from '../../files/policy-files.ts';
-import { exportPolicies } from '../../native/export-policies.ts';
+import {
+  asStaticExport,
+  type ExportedPolicy,
+  exportPolicies,
+  type NativeExport,
+} from '../../native/export-policies.ts';
 import {
   capabilitiesOf,
   DEFAULT_KUBERNETES,
@@ -14,27 +13,15 @@ import {
   OLDEST_NATIVE_KUBERNETES,
   parseMinor,
 } from '../../native/native-capabilities.ts';
-import { asStaticManifest, manifestsOf, tooLongForStatic } from '../../native/native-policy.ts';
-import { needsNativePolicies } from '../../policy/backstop.ts';
-import type { Policy } from '../../policy/policy.ts';
-import { AUDIT_NOTE } from '../../policy/reporting/policy-messages.ts';
-import { atCluster, CLUSTER_OPTIONS } from '../cluster-options.ts';
-import { installedPolicies } from '../installed-policies.ts';
+import { CLUSTER_OPTIONS } from '../cluster-options.ts';
 import { givenAmong, repeatable } from '../options.ts';
 import { asJson } from '../output/format.ts';
-import { tell, withProgress } from '../output/stderr.ts';
+import { tell } from '../output/stderr.ts';
 import { exportNodePolicies } from './derived-node-policies.ts';
-import {
-  type ExportedManifests,
-  exportAsObject,
-  formatExport,
-  limitsOf,
-  writeStaticManifests,
-} from './native-manifests.ts';
+import { readSource, type SourceOptions } from './export-source.ts';
+import { exportAsObject, formatExport, limitsOf, writeStaticManifests } from './native-manifests.ts';
 
-interface ExportOptions extends ClusterChoice {
-  readonly policies?: readonly string[];
-  readonly cluster?: true;
+interface ExportOptions extends SourceOptions {
   readonly nodes?: readonly string[];
   readonly kubernetes?: NativeCapabilities;
   readonly mutating: boolean;
@@ -98,13 +85,7 @@ Examples:
       const kubernetes = options.kubernetes ?? capabilitiesFor(server ?? DEFAULT_KUBERNETES);
       refuseForVersion(kubernetes, options);
       const mutating = options.mutating ? kubernetes.mutating : undefined;
-      const outcome = exportPolicies(policies, { mutating });
-      if (!outcome.ok) throw new InputError(outcome.refusals);
-      const exported = outcome.exported.map(({ source, limits, policies: natives }) => ({
-        source,
-        limits,
-        manifests: natives.flatMap((policy) => manifestsOf(policy, mutating ?? 'v1')),
-      }));
+      const exported = exportedBy(exportPolicies(policies, { mutating }));
       if (exported.every(({ manifests }) => manifests.length === 0)) {
         throw new InputError(['nothing of these policies can be exported', ...exported.flatMap(limitsOf)]);
       }
@@ -118,61 +99,8 @@ Examples:
     });
 }
 
-/** The policies to export. */
-interface ExportSource {
-  readonly policies: readonly Policy[];
-  /** Their source, in a few words. */
-  readonly what: string;
-  readonly notes: readonly string[];
-  /** The version of the API server that they come from. */
-  readonly server?: string;
-}
-
-/** @throws InputError */
-async function readSource(options: ExportOptions): Promise<ExportSource> {
-  if (options.cluster) {
-    return atCluster(options, (client) => withProgress('reading the policies', readFromCluster(client)));
-  }
-  if (options.policies) {
-    const policies = parsePolicies(await readPolicyFiles(options.policies));
-    return { policies, what: `exported ${counted(policies)} of files`, notes: [] };
-  }
-  const policies = parsePolicies(await readBuiltinPolicies());
-  const notes = ['--cluster exports the policies of a cluster, and --policies those of files'];
-  return { policies, what: `exported the ${counted(policies)} that are built in`, notes };
-}
-
-const counted = ({ length }: readonly Policy[]) => (length === 1 ? '1 policy' : `${length} policies`);
-
-async function readFromCluster(client: ApiClient): Promise<ExportSource> {
-  const [{ gitVersion }, objects] = await Promise.all([
-    client.request<{ gitVersion: string }>('GET', '/version'),
-    installedPolicies(client, ...POLICY_KINDS),
-  ]);
-  const policies = policiesInForce(objects);
-  if (policies.length === 0) throw new InputError([`${client.server}: no policy is in force there`]);
-  return {
-    policies,
-    what: `exported ${counted(policies)} of ${client.server}`,
-    notes: [
-      ...objects.flatMap(notesOn),
-      ...(objects.some(runsInAudit) ? [`${AUDIT_NOTE}. The exported objects act in the modes of the policies`] : []),
-    ],
-    server: gitVersion,
-  };
-}
-
-/** Notes on policies of the cluster that differ from what is in force. */
-function notesOn(object: PolicyObject): string[] {
-  const { kind, name, inForce } = object;
-  if (inForce === undefined) return [`${kind} ${name} is left out: ${whyUnusable(object)}`];
-  return needsNativePolicies(inForce.policy)
-    ? [`${kind} ${name}: the leader writes objects of these names itself, so do not apply both`]
-    : [];
-}
-
 async function write(
-  exported: readonly ExportedManifests[],
+  exported: readonly ExportedPolicy[],
   kubernetes: NativeCapabilities,
   { as, directory, output }: ExportOptions,
 ): Promise<void> {
@@ -181,15 +109,14 @@ async function write(
     process.stdout.write(printed);
     return;
   }
-  const faults = exported.flatMap(({ source, manifests }) =>
-    manifests.flatMap((manifest) => {
-      const fault = tooLongForStatic(manifest);
-      return fault === undefined ? [] : [`${source.kind} ${source.name}: ${fault}`];
-    }),
-  );
-  if (faults.length > 0) throw new InputError(faults);
-  const files = exported.map((one) => ({ ...one, manifests: one.manifests.map(asStaticManifest) }));
-  for (const file of await writeStaticManifests(directory ?? '', files, kubernetes)) process.stdout.write(`${file}\n`);
+  const files = await writeStaticManifests(directory ?? '', exportedBy(asStaticExport(exported)), kubernetes);
+  process.stdout.write(files.map((file) => `${file}\n`).join(''));
+}
+
+/** @throws InputError */
+function exportedBy(outcome: NativeExport): readonly ExportedPolicy[] {
+  if (outcome.ok) return outcome.exported;
+  throw new InputError(outcome.refusals);
 }
 
 /** The options for native policies. */

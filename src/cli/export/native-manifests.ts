@@ -7,17 +7,11 @@ import { reasonOf } from '../../files/text-files.ts';
 import type { ExportedPolicy } from '../../native/export-policies.ts';
 import type { NativeCapabilities } from '../../native/native-capabilities.ts';
 import { purposeOf } from '../../native/native-parts.ts';
-import type { NativeManifest } from '../../native/native-policy.ts';
 import { printable } from '../../text/printable.ts';
 import { asComments } from '../output/format.ts';
 
-/** The objects of a policy, and what they do not do. */
-export interface ExportedManifests extends Pick<ExportedPolicy, 'source' | 'limits'> {
-  readonly manifests: readonly NativeManifest[];
-}
-
 /** A YAML stream for `kubectl apply`, with comments on the purpose of each object, and on what none of them does. */
-export function formatExport(exported: readonly ExportedManifests[], { version }: NativeCapabilities): string {
+export function formatExport(exported: readonly ExportedPolicy[], { version }: NativeCapabilities): string {
   return exported
     .flatMap(({ source, limits, manifests }) => {
       const heading = [
@@ -37,12 +31,12 @@ export function formatExport(exported: readonly ExportedManifests[], { version }
 }
 
 /** As one object, without comments. */
-export function exportAsObject(exported: readonly ExportedManifests[]): object {
+export function exportAsObject(exported: readonly ExportedPolicy[]): object {
   return { apiVersion: 'v1', kind: 'List', items: exported.flatMap(({ manifests }) => manifests) };
 }
 
 /** What the objects do not do, a line each. */
-export function limitsOf({ source, limits }: ExportedManifests): string[] {
+export function limitsOf({ source, limits }: ExportedPolicy): string[] {
   return limits.map(({ field, message }) => printable(`${source.kind} ${source.name}: ${field}: ${message}`));
 }
 
@@ -61,7 +55,7 @@ const FILE = 'taintkeeper.yaml';
  */
 export async function writeStaticManifests(
   directory: string,
-  exported: readonly ExportedManifests[],
+  exported: readonly ExportedPolicy[],
   capabilities: NativeCapabilities,
 ): Promise<string[]> {
   return Promise.all(

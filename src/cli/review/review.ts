@@ -1,33 +1,17 @@
 import { Command, Option } from 'commander';
-import { nestedTooDeep } from '../../admission/admission-review.ts';
-import { type Admission, simulateAdmission } from '../../admission/simulate-admission.ts';
 import { readBuiltinPolicies } from '../../files/builtin-policies.ts';
-import type { SourceDocument } from '../../files/documents.ts';
 import { InputError } from '../../files/input-error.ts';
 import { parsePolicies, readPolicyFiles } from '../../files/policy-files.ts';
 import { type FilesRead, readDocuments, readEachFile } from '../../files/read-documents.ts';
-import { type Reviewable, type Reviewables, reviewablesOf, updatesBetween } from '../../files/reviewables.ts';
-import { toleratorsIn } from '../../files/tolerators.ts';
-import { DEFAULT_SERVICE_ACCOUNT, neededAuthorizations } from '../../judge/request/pod-authorization.ts';
-import { formatToleration } from '../../kubernetes/toleration.ts';
-import { asDaemonSet, refusedTolerations } from '../../objects/daemon-set-object.ts';
-import { MalformedObjectError } from '../../objects/object-schema.ts';
+import { reviewablesOf, updatesBetween } from '../../files/reviewables.ts';
 import { compilePolicies, type PolicySet } from '../../policy/policy-set.ts';
-import { formatPath } from '../../policy/problem.ts';
-import { filenameOption, repeatable } from '../options.ts';
+import { type FilenameOptions, filenameOption, givenFiles, repeatable } from '../options.ts';
 import { tell } from '../output/stderr.ts';
 import { EXIT } from '../process.ts';
-import {
-  formatReview,
-  isRefused,
-  REVIEW_FORMATS,
-  type Refusal,
-  type ReviewedObject,
-  type ReviewFormat,
-} from './reviewed-objects.ts';
+import { judgeFiles, type ReviewInput } from './judged-files.ts';
+import { formatReview, isRefused, REVIEW_FORMATS, type ReviewFormat } from './reviewed-objects.ts';
 
-interface ReviewOptions {
-  readonly filename?: readonly string[];
+interface ReviewOptions extends FilenameOptions {
   readonly policies?: readonly string[];
   readonly old?: string;
   readonly new?: string;
@@ -71,7 +55,7 @@ Examples:
   taintkeeper review --policies policies/ --old before.yaml --new after.yaml --user dev@example.com`,
     )
     .action(async (args: readonly string[], options: ReviewOptions) => {
-      const files = [...args, ...(options.filename ?? [])];
+      const files = givenFiles(args, options);
       if (options.patched && ['github', 'sarif'].includes(options.output))
         throw new InputError([`--patched needs another output than ${options.output}, which has no place for objects`]);
       const policies = await readPolicies(options.policies);
@@ -79,7 +63,7 @@ Examples:
       // A pipeline without input must not pass.
       if (found.every(({ reviewables, others }) => reviewables.length + others.length === 0))
         throw new InputError([...faults, `${inputOf(files, options)}: nothing to judge`]);
-      const judged = judgeEach(found, policies, options);
+      const judged = judgeFiles(found, policies, options.namespace);
       const { reviewed, others, notes } = judged;
       const problems = [...faults, ...judged.faults];
       if (reviewed.length + others.length === 0) throw new InputError(problems);
@@ -90,68 +74,8 @@ Examples:
     });
 }
 
-/** Why the API server refuses the object, whatever the policies decide. It validates the object after the webhooks have changed it. */
-function refusalsOf({ request: { resource, operation, object }, placeOf }: Reviewable): Refusal[] {
-  if (resource.group !== 'apps' || resource.resource !== 'daemonsets' || operation === 'DELETE') return [];
-  return refusedTolerations(asDaemonSet(object, ['request', 'object'])).map(({ path, message }) => ({
-    place: placeOf(path),
-    field: formatPath(path),
-    message,
-  }));
-}
-
 async function readPolicies(paths: readonly string[] | undefined): Promise<PolicySet> {
   return compilePolicies(parsePolicies(await (paths ? readPolicyFiles(paths) : readBuiltinPolicies())));
-}
-
-/** A note on TolerationRestrictions, which only an API server can evaluate. */
-function authorizationNotes(
-  documents: readonly SourceDocument[],
-  { tolerationRestrictions }: PolicySet,
-  namespace: string,
-) {
-  if (tolerationRestrictions.length === 0) return [];
-  const tolerators = documents.flatMap((document) => toleratorsIn(document, namespace));
-  return tolerators.flatMap(({ kind, name, pod }) =>
-    neededAuthorizations(pod, tolerationRestrictions).map(({ policy, mode, key, fields, tolerations }) => {
-      const tolerated = tolerations.map(formatToleration).join(', ');
-      const account = `service account ${pod.namespace}/${pod.serviceAccount || DEFAULT_SERVICE_ACCOUNT}`;
-      return (
-        `${kind} ${pod.namespace}/${name} ${tolerated === '' ? 'has a nodeName' : `tolerates ${tolerated}`}: TolerationRestriction ${policy} ` +
-        `(${fields.join(', ')}, ${mode}) asks whether ${account}${kind === 'Pod' ? ', or the person who creates it,' : ''} may tolerate ` +
-        `${key}, which is not known here`
-      );
-    }),
-  );
-}
-
-/** The content of one file, or the updates between two. */
-interface ReviewInput extends Reviewables {
-  readonly documents: readonly SourceDocument[];
-}
-
-/** Judges each file. One with an object that cannot be read does not hide the others. */
-function judgeEach(
-  files: readonly ReviewInput[],
-  policies: PolicySet,
-  { namespace }: Pick<ReviewOptions, 'namespace'>,
-) {
-  const reviewed: ReviewedObject[] = [];
-  const others: string[] = [];
-  const notes: string[] = [];
-  const faults: string[] = [];
-  for (const file of files) {
-    try {
-      const judged = file.reviewables.map((reviewable) => review(reviewable, policies));
-      notes.push(...authorizationNotes(file.documents, policies, namespace));
-      reviewed.push(...judged);
-      others.push(...file.others);
-    } catch (error) {
-      if (!(error instanceof InputError)) throw error;
-      faults.push(...error.faults);
-    }
-  }
-  return { reviewed, others, notes, faults };
 }
 
 async function readInput(files: readonly string[], options: ReviewOptions): Promise<FilesRead<ReviewInput>> {
@@ -169,24 +93,4 @@ async function readInput(files: readonly string[], options: ReviewOptions): Prom
 
 function inputOf(files: readonly string[], { old, new: next }: ReviewOptions): string {
   return (files.length > 0 ? files : [old, next]).join(', ');
-}
-
-function review(reviewable: Reviewable, policies: PolicySet): ReviewedObject {
-  const { request, place, locate } = reviewable;
-  const describe = (admission: Admission): ReviewedObject => ({
-    resource: request.resource.resource,
-    namespace: request.namespace,
-    name: request.name ?? '',
-    operation: request.operation,
-    place,
-    admission,
-    refusals: refusalsOf(reviewable),
-  });
-  try {
-    return describe(simulateAdmission(request, policies));
-  } catch (thrown) {
-    const error = nestedTooDeep(thrown, request) ?? thrown;
-    if (!(error instanceof MalformedObjectError)) throw error;
-    throw new InputError([`${locate(error.path)}: ${error.problem}`]);
-  }
 }

@@ -13,13 +13,12 @@ import { readDeclarations } from '../../talos/lint/read-declarations.ts';
 import { asLiveNode, type LiveNode } from '../../talos/live-node.ts';
 import type { NodeDeclaration } from '../../talos/node-declaration.ts';
 import { atCluster, CLUSTER_OPTIONS } from '../cluster-options.ts';
-import { filenameOption, type OutputFormat, outputOption } from '../options.ts';
+import { type FilenameOptions, filenameOption, givenFiles, type OutputFormat, outputOption } from '../options.ts';
 import { withProgress } from '../output/stderr.ts';
 import { EXIT } from '../process.ts';
 import { formatDrift } from './compared-nodes.ts';
 
-interface DriftOptions extends ClusterChoice {
-  readonly filename?: readonly string[];
+interface DriftOptions extends ClusterChoice, FilenameOptions {
   readonly nodes?: string;
   readonly node: readonly string[];
   readonly selector?: string;
@@ -56,7 +55,7 @@ Examples:
   taintkeeper talos drift --node gpu-1=gpu.yaml --nodes nodes.yaml -o json`,
     )
     .action(async (args: readonly string[], options: DriftOptions) => {
-      const files = await listFiles([...args, ...(options.filename ?? [])]);
+      const files = await listFiles(givenFiles(args, options));
       const pairs = options.node.map(readPair);
       const sources = [...new Set([...files, ...pairs.map(({ file }) => file)])];
       if (sources.length === 0) throw new InputError(['no input files: pass FILE… or --node NAME=FILE']);

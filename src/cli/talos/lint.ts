@@ -8,7 +8,7 @@ import { type LintOptions, lint } from '../../talos/lint/lint.ts';
 import type { MachineRole } from '../../talos/machine-configuration.ts';
 import { readMachineConfigurations, readMachineConfigurationText } from '../../talos/read-machine-configurations.ts';
 import { FIRST_VERSION, LAST_VERSION } from '../../talos/versions.ts';
-import { filenameOption } from '../options.ts';
+import { type FilenameOptions, filenameOption, requiredFiles } from '../options.ts';
 import { tell } from '../output/stderr.ts';
 import { EXIT } from '../process.ts';
 import {
@@ -21,8 +21,7 @@ import {
   locateFindings,
 } from './lint-findings.ts';
 
-interface LintCommandOptions {
-  readonly filename?: readonly string[];
+interface LintCommandOptions extends FilenameOptions {
   readonly talosVersion?: Pick<LintOptions, 'version' | 'patch'>;
   readonly role?: MachineRole;
   readonly since?: string;
@@ -78,8 +77,7 @@ Examples:
   taintkeeper talos lint talos/ -o github`,
     )
     .action(async (args: readonly string[], options: LintCommandOptions) => {
-      const paths = [...args, ...(options.filename ?? [])];
-      if (paths.length === 0) throw new InputError(['no input files: pass FILE… or - for standard input']);
+      const paths = requiredFiles(args, options);
       const { talosVersion = {}, role, since, failOn, output } = options;
       const [registered] = since === undefined ? [] : await readMachineConfigurations([since]);
       const { findings, passedOver, faults } = await lintFiles(paths, {

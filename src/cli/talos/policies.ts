@@ -8,12 +8,11 @@ import { TAINT_MODES, type TaintMode } from '../../policy/taint-policy.ts';
 import { derivePolicies, onlyTransientTaints } from '../../talos/derived-policies.ts';
 import { readDeclarations } from '../../talos/lint/read-declarations.ts';
 import { capitalized, formatPolicies, noteOnLeftOut, notesOn } from '../../talos/policy-text.ts';
-import { filenameOption } from '../options.ts';
+import { type FilenameOptions, filenameOption, requiredFiles } from '../options.ts';
 import { asComments, asJson } from '../output/format.ts';
 import { tell } from '../output/stderr.ts';
 
-interface PoliciesOptions {
-  readonly filename?: readonly string[];
+interface PoliciesOptions extends FilenameOptions {
   readonly nodeSelector?: PolicySelector;
   readonly mode: TaintMode;
   readonly output: 'yaml' | 'json';
@@ -45,16 +44,15 @@ Examples:
   taintkeeper talos policies controlplane.yaml worker.yaml gpu.yaml | kubectl apply -f -
   taintkeeper talos policies patches/gpu.yaml --node-selector pool=gpu --mode Deny > policies/gpu.yaml`,
     )
-    .action(async (args: readonly string[], { output, filename = [], ...options }: PoliciesOptions) => {
-      const paths = [...args, ...filename];
-      if (paths.length === 0) throw new InputError(['no input files: pass FILE… or - for standard input']);
+    .action(async (args: readonly string[], options: PoliciesOptions) => {
+      const paths = requiredFiles(args, options);
       const files = await listFiles(paths);
       if (files.length === 0) throw new InputError([`${paths.join(', ')}: no YAML or JSON file in it`]);
       const declarations = await readDeclarations([...new Set(files)]);
       const derived = derivePolicies(declarations, options);
       const nothing = derived.length > 0 ? [] : [`${files.join(', ')}: no taint for a policy to keep is declared`];
       const leftOut = onlyTransientTaints(declarations).map(noteOnLeftOut);
-      switch (output) {
+      switch (options.output) {
         case 'yaml':
           process.stdout.write(`${asComments([...nothing, ...leftOut.map(capitalized)])}${formatPolicies(derived)}`);
           break;

@@ -8,7 +8,7 @@ import { temporaryDirectory } from '../temporary-directory.ts';
 const fault = () => Promise.reject(new TypeError('no such thing'));
 
 it.each([
-  ['cleanup', '../../../src/cli/cleanup/leftovers.ts', 'findLeftovers'],
+  ['cleanup', '../../../src/cleanup/leftovers.ts', 'findLeftovers'],
   ['doctor', '../../../src/doctor/facts/gather.ts', 'gatherFacts'],
 ])("%s: an error of taintkeeper's own is not reported as bad input", async (command, module, name) => {
   vi.resetModules();

@@ -62,9 +62,13 @@ describe('a TolerationRestriction as native policies', () => {
   it('is exported', () => {
     const exported = exportPolicies([policy()], { mutating: 'v1' });
     if (!exported.ok) throw new Error(exported.refusals.join());
-    expect(exported.exported.flatMap(({ policies }) => policies.map(({ name }) => name))).toEqual([
-      'p.authorize-pods.taintkeeper.dev',
-      'p.warn-workloads.taintkeeper.dev',
+    expect(
+      exported.exported.flatMap(({ manifests }) => manifests.map(({ kind, metadata }) => `${kind} ${metadata.name}`)),
+    ).toEqual([
+      'ValidatingAdmissionPolicy p.authorize-pods.taintkeeper.dev',
+      'ValidatingAdmissionPolicyBinding p.authorize-pods.taintkeeper.dev',
+      'ValidatingAdmissionPolicy p.warn-workloads.taintkeeper.dev',
+      'ValidatingAdmissionPolicyBinding p.warn-workloads.taintkeeper.dev',
     ]);
   });
 

@@ -357,6 +357,43 @@ describe('the remaining steps', () => {
       },
     },
     {
+      why: 'a taint that is tolerated for some seconds: its counterpart for as many',
+      facts: {
+        nodes: [node('m', [noExecute(MASTER), noExecute(CONTROL_PLANE)])],
+        workloads: [
+          workload('a', { tolerations: [{ ...TOLERATES_OLD, effect: 'NoExecute', tolerationSeconds: 300 }] }),
+        ],
+      },
+      expected: {
+        2: [
+          patch(`[
+            {"op":"add","path":"/spec/template/spec/tolerations/-",
+              "value":{"key":"node-role.kubernetes.io/control-plane","operator":"Exists","effect":"NoExecute","tolerationSeconds":300}}]`),
+        ],
+        5: [`kubectl taint node m ${OLD_ROLE}:NoExecute-`],
+      },
+    },
+    {
+      why: 'a new taint that a workload tolerates for a shorter time than the old one: it would evict its pods',
+      facts: {
+        nodes: [node('m', [noExecute(MASTER)])],
+        workloads: [
+          workload('a', {
+            tolerations: [
+              { ...TOLERATES_OLD, effect: 'NoExecute' },
+              { ...TOLERATES_NEW, effect: 'NoExecute', tolerationSeconds: 30 },
+            ],
+          }),
+        ],
+      },
+      expected: {
+        3: [
+          'by hand: adding the new taint to m would evict the pods of DaemonSet kube-system/a after 30 s: have it tolerate the new taint for as long as the old one',
+        ],
+        5: [`by hand: node m does not carry the new taint yet: add that first, then remove ${OLD_ROLE}:NoExecute`],
+      },
+    },
+    {
       why: 'what coverage fix wrote',
       facts: { nodes: FIX.nodes, policies: FIX.policies },
       expected: {
@@ -637,14 +674,28 @@ describe('followed step by step', () => {
   const nodes = fc
     .array(fc.record({ taints, labels }), { minLength: 1, maxLength: 5 })
     .map((states) => states.map((state, index): SchedulingNode => ({ name: `n${index}`, ...state })));
-  const toleration = fc.record<Toleration>(
+  const toleration = fc.oneof(
     {
-      key: fc.constantFrom(OLD_ROLE, OLD_ROLE, NEW_ROLE, ''),
-      operator: fc.constantFrom('Exists', 'Exists', 'Equal'),
-      value: fc.constantFrom('', 'true'),
-      effect: fc.constantFrom('NoSchedule', ''),
+      weight: 3,
+      arbitrary: fc.record<Toleration>(
+        {
+          key: fc.constantFrom(OLD_ROLE, OLD_ROLE, NEW_ROLE, ''),
+          operator: fc.constantFrom('Exists', 'Exists', 'Equal'),
+          value: fc.constantFrom('', 'true'),
+          effect: fc.constantFrom('NoSchedule', ''),
+        },
+        { requiredKeys: ['key', 'operator'] },
+      ),
     },
-    { requiredKeys: ['key', 'operator'] },
+    {
+      weight: 1,
+      arbitrary: fc.record<Toleration>({
+        key: fc.constantFrom(OLD_ROLE, NEW_ROLE),
+        operator: fc.constant('Exists'),
+        effect: fc.constant('NoExecute'),
+        tolerationSeconds: fc.constantFrom(30, 300, undefined),
+      }),
+    },
   );
   const requirement = (operators: readonly string[]) =>
     fc.record({ key: fc.constantFrom(OLD_ROLE, NEW_ROLE), operator: fc.constantFrom(...operators) }).map((term) => ({
@@ -673,15 +724,21 @@ describe('followed step by step', () => {
       )
       .map((specs) => specs.map(({ kind, ...spec }, index) => workload(`d${index}`, spec, kind)));
 
-  const whereRuns = ({ nodes, workloads }: MigrationFacts): Map<string, Set<string>> =>
+  /** For each workload, the nodes on which it runs, and for how many seconds. */
+  const staysOf = ({ nodes, workloads }: MigrationFacts): Map<string, Map<string, number>> =>
     new Map(
       workloads.map((each) => {
         const coverageOn = compileCoverage(each);
-        return [each.name, new Set(nodes.filter((node) => coverageOn(node).runs).map(({ name }) => name))];
+        const stays = nodes.flatMap((node): [string, number][] => {
+          const coverage = coverageOn(node);
+          if (!coverage.runs) return [];
+          return [[node.name, Math.min(...(coverage.evictions ?? []).map(({ seconds }) => seconds))]];
+        });
+        return [each.name, new Map(stays)];
       }),
     );
 
-  it('no workload ever loses a node on which it could run, not even one that is not ready now', () => {
+  it('no workload ever loses a node on which it could run, or is evicted from it earlier, not even one that is not ready now', () => {
     fc.assert(
       fc.property(nodes, workloads(['Exists', 'In', 'DoesNotExist', 'NotIn']), (nodes, workloads) => {
         const facts: MigrationFacts = { nodes, workloads, policies: [], unreadPolicies: [] };
@@ -693,13 +750,14 @@ describe('followed step by step', () => {
           })),
         });
         let now = facts;
-        const before = [whereRuns(facts), whereRuns(recovered(facts))];
+        const before = [staysOf(facts), staysOf(recovered(facts))];
         for (const change of planMigration(facts).flatMap(({ changes }) => changes)) {
           now = withChange(now, change);
-          const after = [whereRuns(now), whereRuns(recovered(now))];
+          const after = [staysOf(now), staysOf(recovered(now))];
           for (const [moment, places] of before.entries()) {
             for (const [name, had] of places) {
-              expect([...had].filter((node) => !after[moment]?.get(name)?.has(node))).toEqual([]);
+              const has = after[moment]?.get(name);
+              expect([...had].filter(([node, seconds]) => (has?.get(node) ?? 0) < seconds)).toEqual([]);
             }
           }
         }

@@ -1,18 +1,18 @@
-import type { ApiClient } from '../../cluster/client/api-client.ts';
-import { listObjects } from '../../cluster/watch/list-pages.ts';
-import { WORKLOAD_KINDS, type Workload } from '../../coverage/workload.ts';
-import { InputError } from '../../files/input-error.ts';
-import { isKind, objectsOf, readNamed } from '../../files/kubernetes-objects.ts';
-import { policyAt } from '../../files/policy-files.ts';
-import { readDocuments } from '../../files/read-documents.ts';
-import { openShiftMark } from '../../kubernetes/openshift.ts';
-import { OLD_ROLE } from '../../kubernetes/roles.ts';
-import { asNode, type NodeObject, viewNode } from '../../objects/node-object.ts';
-import { POLICY_API_VERSION, type Policy, type PolicyKind } from '../../policy/policy.ts';
-import type { Path } from '../../policy/problem.ts';
-import type { MigratingNode, MigrationFacts } from '../../role-migration/migration-facts.ts';
-import { policiesOfKind } from './policies-of-kind.ts';
-import { listWorkloads, readWorkload } from './workloads.ts';
+import type { ApiClient } from '../../../cluster/client/api-client.ts';
+import { listObjects } from '../../../cluster/watch/list-pages.ts';
+import { WORKLOAD_KINDS, type Workload } from '../../../coverage/workload.ts';
+import { InputError } from '../../../files/input-error.ts';
+import { isKind, objectsOf, readNamed } from '../../../files/kubernetes-objects.ts';
+import { policyAt } from '../../../files/policy-files.ts';
+import { readDocuments } from '../../../files/read-documents.ts';
+import { openShiftMark } from '../../../kubernetes/openshift.ts';
+import { OLD_ROLE } from '../../../kubernetes/roles.ts';
+import { asNode, type NodeObject, viewNode } from '../../../objects/node-object.ts';
+import { POLICY_API_VERSION, type Policy, type PolicyKind } from '../../../policy/policy.ts';
+import type { Path } from '../../../policy/problem.ts';
+import type { MigratingNode, MigrationFacts } from '../../../role-migration/migration-facts.ts';
+import { policiesOfKind } from '../policies-of-kind.ts';
+import { listWorkloads, readWorkload } from '../workloads.ts';
 
 /**
  * The Nodes, workloads and policies of files.

@@ -1,54 +1,14 @@
-import type { Command } from 'commander';
-import { workloadName } from '../../coverage/workload.ts';
-import { NEW_ROLE, OLD_ROLE } from '../../kubernetes/roles.ts';
-import { migrationCommands } from '../../role-migration/migration-commands.ts';
-import { type MigrationStep, migrationNotes, planMigration } from '../../role-migration/migration-plan.ts';
-import { analyzeRoles, type RoleAnalysis } from '../../role-migration/role-analysis.ts';
-import { groupsBy } from '../../runtime/groups-by.ts';
-import { printable } from '../../text/printable.ts';
-import { atCluster } from '../cluster-options.ts';
-import { type OutputFormat, outputOption } from '../options.ts';
-import { formatAs } from '../output/format.ts';
-import type { Look } from '../output/look.ts';
-import { withProgress } from '../output/stderr.ts';
-import { columns, namesIn } from '../output/table.ts';
-import { EXIT } from '../process.ts';
-import { filesOf, type SourceOptions, sourceCommand } from './input-source.ts';
-import { readMigrationCluster, readMigrationFiles } from './read-migration.ts';
-
-interface MigrateOptions extends SourceOptions {
-  readonly output: OutputFormat;
-}
-
-/** `taintkeeper coverage migrate`: from the taint and label `master` to `control-plane`. */
-export function migrateCommand(exit: (code: number) => void): Command {
-  return sourceCommand('migrate')
-    .description(
-      'Print the remaining steps from the taint and label master to control-plane, in a safe order. Reads the whole cluster, or files with Nodes, workloads and policies. Changes nothing.',
-    )
-    .addOption(outputOption())
-    .addHelpText(
-      'after',
-      `
-Exit code: 0 nothing is left to do, 1 some steps are left, 2 the input or the cluster could not be read, or its nodes belong to OpenShift.
-
-OpenShift needs the label and taint master, so there is no plan for it.`,
-    )
-    .action(async (args: readonly string[], options: MigrateOptions) => {
-      const isAllDone = await migrate(filesOf(args, options), options);
-      exit(isAllDone ? EXIT.ok : EXIT.problem);
-    });
-}
-
-/** @returns whether nothing is left to do */
-async function migrate(files: readonly string[], options: MigrateOptions): Promise<boolean> {
-  const facts = await (files.length > 0
-    ? readMigrationFiles(files)
-    : atCluster(options, (client) => withProgress('reading the cluster', readMigrationCluster(client))));
-  const steps = planMigration(facts);
-  process.stdout.write(formatMigration({ roles: analyzeRoles(facts), steps }, options.output));
-  return steps.every(isDone);
-}
+import { workloadName } from '../../../coverage/workload.ts';
+import { NEW_ROLE, OLD_ROLE } from '../../../kubernetes/roles.ts';
+import { migrationCommands } from '../../../role-migration/migration-commands.ts';
+import { type MigrationStep, migrationNotes } from '../../../role-migration/migration-plan.ts';
+import type { RoleAnalysis } from '../../../role-migration/role-analysis.ts';
+import { groupsBy } from '../../../runtime/groups-by.ts';
+import { printable } from '../../../text/printable.ts';
+import type { OutputFormat } from '../../options.ts';
+import { formatAs } from '../../output/format.ts';
+import type { Look } from '../../output/look.ts';
+import { columns, namesIn } from '../../output/table.ts';
 
 interface Migration {
   readonly roles: RoleAnalysis;
@@ -56,7 +16,7 @@ interface Migration {
 }
 
 /** The result of `taintkeeper coverage migrate` as text. */
-function formatMigration(migration: Migration, format: OutputFormat): string {
+export function formatMigration(migration: Migration, format: OutputFormat): string {
   return formatAs(format, { data: () => dataOf(migration), table: (look) => tableOf(migration, look) });
 }
 
@@ -70,7 +30,7 @@ function tableOf({ roles, steps }: Migration, look: Look): string {
 }
 
 /** Whether a step is done. */
-function isDone({ changes, byHand }: MigrationStep): boolean {
+export function isDone({ changes, byHand }: MigrationStep): boolean {
   return changes.length + byHand.length === 0;
 }
 
