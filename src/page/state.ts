@@ -131,7 +131,10 @@ export interface ConditionState {
  * `k` kept, `m` missing (lost, or never set), `d` carried with another value, `c` conflict: another writer removes it repeatedly,
  * `r` kept off by an entry of the annotation allow-removal, `a` neither carried nor required, `-` the policy does not select the node.
  */
-export type NodeCell = 'k' | 'm' | 'd' | 'c' | 'r' | 'a' | '-';
+export type NodeCell = 'k' | LostCell | 'r' | 'a' | '-';
+
+/** The state of a required taint that the node does not carry. */
+export type LostCell = 'm' | 'd' | 'c';
 
 export interface NodeMap {
   /** One for each taint of a policy, at most 200. */
@@ -174,8 +177,8 @@ export interface NodeRow {
   readonly pool: number;
   /** A {@link NodeCell} for each column, one after the other. */
   readonly cells: string;
-  /** An index into {@link NodeMap.notes} for each cell that is `m`, `d` or `c`, in the order of the columns. Absent if there are none. */
-  readonly notes?: readonly number[];
+  /** Each {@link LostCell}: the index of its column, and that of its note in {@link NodeMap.notes}. Absent if there are none. */
+  readonly losses?: readonly (readonly [column: number, note: number])[];
 }
 
 /** A required taint that a node does not carry. Taints are as kubectl writes them. */

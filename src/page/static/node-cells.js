@@ -3,7 +3,7 @@
 /** @import { PageAddress } from './words.js' */
 import { h } from './dom.js';
 import { mark } from './marks.js';
-import { losses, STATES } from './node-rows.js';
+import { lossesOf, STATES } from './node-rows.js';
 import { hrefOf } from './words.js';
 
 export function headOf() {
@@ -22,8 +22,8 @@ export function headOf() {
 export function rowOf(map, row, { object, filters }) {
   const { name, ready } = row;
   const chosen = name === object;
-  const bad = losses(map, row);
-  const said = bad.map(({ cell, note }) => [
+  const lost = lossesOf(map, row);
+  const said = lost.map(({ cell, note }) => [
     state(cell),
     ' ',
     h('span', { class: 'mono' }, note.taint),
@@ -33,7 +33,7 @@ export function rowOf(map, row, { object, filters }) {
   const kept = taintsIn(map, row, 'k').join(', ');
   const cell = h('td', { class: 'why' }, h('span', { class: 'clamped' }, ...why));
   // The title has the text that does not fit.
-  if (bad.length > 0) cell.title = cell.textContent ?? '';
+  if (lost.length > 0) cell.title = cell.textContent ?? '';
   return h(
     'tr',
     chosen ? { class: 'chosen' } : {},
