@@ -45,7 +45,7 @@ export interface PageProblem {
   /** What shows all of it. */
   readonly place?: Place;
   /** The first few whom it concerns. */
-  readonly names: readonly { readonly text: string; readonly place?: Place }[];
+  readonly names: readonly NamedPlace[];
   /** How many there are besides those. */
   readonly more: number;
   readonly why?: string;
@@ -57,6 +57,13 @@ export interface Place {
   readonly tab: 'nodes' | 'coverage' | 'policies' | 'decisions';
   readonly object?: string;
   readonly filters?: Readonly<Record<string, string>>;
+}
+
+/** The name of an object, and what shows it. */
+export interface NamedPlace {
+  readonly text: string;
+  /** Absent if no tab does. */
+  readonly place?: Place;
 }
 
 /** What to do about a problem. */
@@ -104,12 +111,22 @@ export interface PolicyState {
   readonly matched?: number;
   readonly violating?: number;
   /** The first few of those, by name. */
-  readonly violators: readonly string[];
+  readonly violators: readonly NamedPlace[];
   readonly conditions: readonly ConditionState[];
+  readonly summary: PolicySummary;
   /** The `spec` in force, YAML. Empty if none is. */
   readonly spec: string;
   /** The policy patches DaemonSets that already run. */
   readonly patchesExisting?: true;
+}
+
+/** The state of a policy: the worst of what is known of it. */
+export interface PolicySummary {
+  readonly level: 'ok' | 'attention' | 'failed';
+  /** Such as `in force`. */
+  readonly word: string;
+  /** May be empty. */
+  readonly why: string;
 }
 
 export interface ConditionState {

@@ -2,6 +2,7 @@ import { describe, expect, it } from 'vitest';
 import type { EvaluatedRow } from '../../../src/page/coverage-matrix.ts';
 import type { DenialsOfComponent } from '../../../src/page/decision-log.ts';
 import type { EvaluatedNodes, EvaluatedNote, NodeLoss } from '../../../src/page/node-map.ts';
+import { daemonSetAt, nodeAt } from '../../../src/page/places.ts';
 import { pageProblems } from '../../../src/page/problems.ts';
 import type { NodeColumn } from '../../../src/page/state.ts';
 import type { LeaderView, ReplicaView } from '../../../src/page/state-views.ts';
@@ -21,8 +22,10 @@ const POLICY: ReplicaView['policies'][number] = {
   violating: 0,
   violators: [],
   conditions: [],
+  summary: { level: 'ok', word: 'in force', why: '' },
   spec: '',
 };
+const daemonSets = (...names: readonly string[]) => names.map((text) => ({ text, place: daemonSetAt(text) }));
 const CERTIFICATE = { notAfter: after(60), daysLeft: 60, expiresSoon: false };
 const HEALTHY: ReplicaView = {
   version: '1.0.0',
@@ -160,7 +163,9 @@ it.each<{ why: string; change: Partial<ReplicaView>; found: string[] }>([
   },
   {
     why: 'that of a TolerationPolicy is always told of',
-    change: { policies: [{ ...POLICY, kind: 'TolerationPolicy', violating: 2, violators: ['ns/x', 'ns/y'] }] },
+    change: {
+      policies: [{ ...POLICY, kind: 'TolerationPolicy', violating: 2, violators: daemonSets('ns/x', 'ns/y') }],
+    },
     found: ['failed policies TolerationPolicy gpu-pool: tolerations are missing on 2 of 3 DaemonSets'],
   },
   {
@@ -195,7 +200,7 @@ it.each<{ why: string; change: Partial<ReplicaView>; found: string[] }>([
 it('tells of a TaintPolicy by its status where the nodes are not known', () => {
   const change = {
     leader: { isThis: false, name: 'b' },
-    policies: [{ ...POLICY, violating: 2, violators: ['n1', 'n2'] }],
+    policies: [{ ...POLICY, violating: 2, violators: ['n1', 'n2'].map((text) => ({ text, place: nodeAt(text) })) }],
   };
   expect(pageProblems({ ...HEALTHY, ...change }, undefined, []).map(({ text }) => text)).toEqual([
     'TaintPolicy gpu-pool: taints are missing on 2 of 3 nodes',
@@ -337,7 +342,7 @@ describe('a problem of DaemonSets', () => {
       kind: 'TolerationPolicy',
       mode: 'Mutate',
       violating: 1,
-      violators: ['ns/cni'],
+      violators: daemonSets('ns/cni'),
     } as const;
     expect(problemsOf({ policies: [lacking] }, led)).toEqual([
       {
@@ -412,7 +417,7 @@ describe('a problem of DaemonSets', () => {
 });
 
 it('names the stuck pods that a RecoveryPolicy finds, which have no page of their own', () => {
-  const violators = ['ns/a-1', 'ns/b-2', 'ns/c-3', 'ns/d-4'];
+  const violators = ['ns/a-1', 'ns/b-2', 'ns/c-3', 'ns/d-4'].map((text) => ({ text }));
   const policy = { ...POLICY, kind: 'RecoveryPolicy', violating: 4, violators } as const;
   expect(problemsOf({ policies: [policy] })).toMatchObject([
     {
@@ -424,15 +429,16 @@ it('names the stuck pods that a RecoveryPolicy finds, which have no page of thei
   ]);
 });
 
-it.each<{ violators: string[]; patches?: { patchesExisting: true }; command: unknown }>([
-  { violators: ['ns/a'], command: 'kubectl rollout restart -n ns daemonset a' },
-  { violators: ['ns/a', 'ns/b'], command: expect.stringContaining('"existing":"Patch"') },
-  { violators: ['ns/a', 'ns/b'], patches: { patchesExisting: true }, command: 'taintkeeper doctor' },
-])('has a command for DaemonSets that no taint keeps off: $violators $patches', ({ violators, patches, command }) => {
+it.each<{ names: string[]; patches?: { patchesExisting: true }; command: unknown }>([
+  { names: ['ns/a'], command: 'kubectl rollout restart -n ns daemonset a' },
+  { names: ['ns/a', 'ns/b'], command: expect.stringContaining('"existing":"Patch"') },
+  { names: ['ns/a', 'ns/b'], patches: { patchesExisting: true }, command: 'taintkeeper doctor' },
+])('has a command for DaemonSets that no taint keeps off: $names $patches', ({ names, patches, command }) => {
+  const violators = daemonSets(...names);
   const policy = { ...POLICY, kind: 'TolerationPolicy', mode: 'Mutate', ...patches } as const;
   const [found] = problemsOf({ policies: [{ ...policy, violating: violators.length, violators }] });
   expect(found?.fix?.command).toEqual(command);
-  expect(found?.names).toEqual(violators.map((text) => ({ text, place: { tab: 'coverage', object: text } })));
+  expect(found?.names).toEqual(violators);
 });
 
 describe('DaemonSets that no taint keeps off, where one has so many tolerations that policies add none', () => {
@@ -456,7 +462,7 @@ describe('DaemonSets that no taint keeps off, where one has so many tolerations 
     },
   ])('$why', ({ others, command }) => {
     const rows = [crowded, ...others];
-    const violators = rows.map(({ namespace, name }) => `${namespace}/${name}`);
+    const violators = daemonSets(...rows.map(({ namespace, name }) => `${namespace}/${name}`));
     const policy = { ...POLICY, kind: 'TolerationPolicy', mode: 'Mutate', violating: rows.length } as const;
     const [found] = problemsOf({ policies: [{ ...policy, violators }] }, ledWith(nodesWith(['kk']), rows));
     expect(found?.fix?.command).toEqual(command);

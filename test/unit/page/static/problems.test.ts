@@ -7,7 +7,7 @@ const NOW = Date.parse('2026-03-14T02:00:00Z');
 
 const POLICY: PageState['policies'][number] = {
   ...{ kind: 'TaintPolicy', name: 'gpu-pool', mode: 'Restore', valid: true, problems: [] },
-  ...{ violators: [], conditions: [], spec: '' },
+  ...{ violators: [], conditions: [], summary: { level: 'ok', word: 'in force', why: '' }, spec: '' },
 };
 const nodes = (...cells: string[]): NonNullable<PageState['nodes']> => ({
   ...{ columns: [], columnsLeftOut: 0, notes: [], unselected: 2, pools: ['p'], waiting: [] },
