@@ -1,10 +1,10 @@
 // @ts-check
 /** @import { NodeCell, NodeMap, NodeRow } from '../state.ts' */
-/** @import { PageAddress } from './words.js' */
+/** @import { PageAddress } from './hrefs.js' */
 import { h } from './dom.js';
+import { hrefOf } from './hrefs.js';
 import { mark } from './marks.js';
 import { lossesOf, STATES } from './node-rows.js';
-import { hrefOf } from './words.js';
 
 export function headOf() {
   return [

@@ -2,9 +2,9 @@
 /** @import { PageState, PolicyState } from '../state.ts' */
 import { amend, placeOf } from './address.js';
 import { byId, drawn, fill, h, signed, spoken } from './dom.js';
+import { hrefAt, hrefOf } from './hrefs.js';
 import { filters } from './panel-parts.js';
-import { hrefAt } from './problems.js';
-import { counted, countedOf, hrefOf, localTime, number } from './words.js';
+import { counted, countedOf, localTime, number } from './words.js';
 
 /** The panel of policies. */
 export function policiesView() {
