@@ -5,8 +5,9 @@ import type { SchedulingNode } from '../scheduling/coverage.ts';
 import type { Level, Section, StateCell } from './display.ts';
 import type { Facts } from './explained-facts.ts';
 import type { InForce, PoliciesOnDaemon, TolerationOnDaemon } from './policies-on-daemon.ts';
+import { namedBy } from './policy-field.ts';
 import { type PolicyProblem, problemsOf } from './policy-problems.ts';
-import { namedBy, policyTable } from './sections.ts';
+import { policyTable } from './sections.ts';
 
 /** What the explanations of a DaemonSet and of a pod have in common, as data. */
 export interface DaemonExplanation extends PoliciesOnDaemon, Omit<Facts, 'policies'> {

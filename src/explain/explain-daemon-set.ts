@@ -4,7 +4,7 @@ import { startupRulesOf } from '../coverage/startup-rules.ts';
 import { managerOf } from '../coverage/workload.ts';
 import { IGNORE_ANNOTATION, MAX_TOLERATIONS } from '../judge/daemon-set-view.ts';
 import { asDaemonSet, viewDaemonSet } from '../objects/daemon-set-object.ts';
-import { describeOwner, lastOtherWriter, type ManagedFields } from '../objects/managed-fields.ts';
+import { describeOwner, lastOtherWriter, type ManagedFields, managedFieldsOf } from '../objects/managed-fields.ts';
 import { viewInstalledDaemonSet } from '../objects/workload-object.ts';
 import { isNodeCritical } from '../scheduling/node-critical.ts';
 import { type MissingPod, missingPods, type Placement } from '../scheduling/placement.ts';
@@ -24,7 +24,9 @@ import {
 } from './daemon-sections.ts';
 import type { FormattedExplanation, Section, Step } from './display.ts';
 import { type PoliciesOnDaemonSet, policiesOnDaemonSet } from './policies-on-daemon.ts';
-import { closing, filled, managedFieldsOf, notesOnUnusable, type PolicyField } from './sections.ts';
+import type { PolicyField } from './policy-field.ts';
+import { notesOnUnusable } from './policy-problems.ts';
+import { closing, filled } from './sections.ts';
 
 /** The explanation of a DaemonSet, as data. */
 export interface DaemonSetExplanation extends DaemonExplanation, PoliciesOnDaemonSet {

@@ -8,7 +8,7 @@ import {
 } from '../judge/startup/remaining-startup-taints.ts';
 import { CONFLICT_EVENTS, EVICTS, taintCommand } from '../judge/taint-commands.ts';
 import { formatTaint, type Taint } from '../kubernetes/taint.ts';
-import { describeOwner, lastWriter, type ManagedFields } from '../objects/managed-fields.ts';
+import { describeOwner, lastWriter, type ManagedFields, managedFieldsOf } from '../objects/managed-fields.ts';
 import { asNode, type NodeObject, taintedSince, viewNode } from '../objects/node-object.ts';
 import { compilePolicies } from '../policy/policy-set.ts';
 import { worstFirst } from '../policy/reporting/harm.ts';
@@ -23,8 +23,9 @@ import {
   type TaintOnNode,
   type TaintState,
 } from './policies-on-node.ts';
-import { type PolicyProblem, problemsOf } from './policy-problems.ts';
-import { closing, filled, managedFieldsOf, namedBy, notesOnUnusable, policyTable } from './sections.ts';
+import { namedBy } from './policy-field.ts';
+import { notesOnUnusable, type PolicyProblem, problemsOf } from './policy-problems.ts';
+import { closing, filled, policyTable } from './sections.ts';
 
 /** The explanation of a node, as data. */
 export interface NodeExplanation extends PoliciesOnNode, Omit<Facts, 'policies'> {

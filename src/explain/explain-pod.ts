@@ -25,7 +25,9 @@ import {
 } from './daemon-sections.ts';
 import type { FormattedExplanation, Step } from './display.ts';
 import { policiesOnPod } from './policies-on-daemon.ts';
-import { closing, filled, namedBy, notesOnUnusable, type PolicyField } from './sections.ts';
+import { namedBy, type PolicyField } from './policy-field.ts';
+import { notesOnUnusable } from './policy-problems.ts';
+import { closing, filled } from './sections.ts';
 
 /** The explanation of a pod, as data. */
 export interface PodExplanation extends DaemonExplanation {

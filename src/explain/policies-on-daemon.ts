@@ -18,7 +18,8 @@ import {
   type SchedulingView,
 } from '../scheduling/coverage.ts';
 import { excludingVirtualNodes, summarizeObstacle } from '../scheduling/obstacle.ts';
-import { type PolicyField, unmetRequirements } from './sections.ts';
+import type { PolicyField } from './policy-field.ts';
+import { unmetRequirements } from './unmet-requirements.ts';
 
 /** Whether a policy selects a DaemonSet. */
 export interface PolicyOnDaemon {

@@ -9,7 +9,8 @@ import { enforcedPolicies, enforcedWithoutAudit, selectingPolicies } from '../po
 import { type CompiledTaintPolicy, type EnsuredTaint, isOnTrial } from '../policy/policy-set.ts';
 import type { TaintMode } from '../policy/taint-policy.ts';
 import { groupsBy } from '../runtime/groups-by.ts';
-import { type PolicyField, unmetRequirements } from './sections.ts';
+import type { PolicyField } from './policy-field.ts';
+import { unmetRequirements } from './unmet-requirements.ts';
 
 /** Whether a TaintPolicy selects a node. */
 export interface PolicyOnNode {

@@ -1,4 +1,4 @@
-import type { PolicyObject } from '../cluster/policies/policy-object.ts';
+import { type PolicyObject, whyUnusable } from '../cluster/policies/policy-object.ts';
 import type { PolicyKind } from '../policy/policy.ts';
 import { harmOfCondition, worstFirst } from '../policy/reporting/harm.ts';
 import type { PolicyStatus } from '../policy/reporting/policy-status.ts';
@@ -30,4 +30,11 @@ export function problemsOf(
     });
   });
   return worstFirst(found, ({ harm }) => harm).map(({ problem }) => problem);
+}
+
+/** Notes on policies that the explanation leaves out, because no usable spec of them is known. */
+export function notesOnUnusable(policies: readonly PolicyObject[]): string[] {
+  return policies.flatMap((policy) =>
+    policy.inForce ? [] : `${policy.kind} ${policy.name} is left out here: ${whyUnusable(policy)}`,
+  );
 }

@@ -1,32 +1,11 @@
-import { type PolicyObject, whyUnusable } from '../cluster/policies/policy-object.ts';
-import { type LabelSelector, type StringMap, selects } from '../kubernetes/label-selector.ts';
-import { formatRequirement, requirementsOf } from '../kubernetes/selector-overlap.ts';
-import type { ManagedFields } from '../objects/managed-fields.ts';
 import { AUDIT_NOTE } from '../policy/reporting/policy-messages.ts';
 import type { PolicyCell, Section } from './display.ts';
 import type { Facts } from './explained-facts.ts';
 import type { PolicyProblem } from './policy-problems.ts';
 
-/** A policy that covers a taint or a toleration, and its field. */
-export interface PolicyField {
-  readonly policy: string;
-  readonly mode: string;
-  readonly field: string;
-}
-
-export const namedBy = (by: readonly PolicyField[]) =>
-  by.map(({ policy, mode, field }) => `${policy} (${mode}, ${field})`).join(', ');
-
 /** @param unmet the requirements of a policy's selection that the object does not meet */
 const selectedText = (unmet: readonly string[]) =>
   unmet.length === 0 ? 'is selected' : `is not selected: needs ${unmet.join(', ')}`;
-
-/** The requirements of a selector that the labels do not meet, such as `pool=gpu`. */
-export function unmetRequirements(selector: LabelSelector | undefined, labels: StringMap): string[] {
-  return requirementsOf(selector)
-    .filter((requirement) => !selects({ matchExpressions: [requirement] }, labels))
-    .map(formatRequirement);
-}
 
 /**
  * Which policies select the object: those first, then the others.
@@ -40,18 +19,6 @@ export function policyTable<Found extends { readonly mode: string; readonly unme
   if (policies.length === 0) return { lines: [none] };
   const selectingFirst = policies.toSorted((a, b) => Number(a.unmet.length > 0) - Number(b.unmet.length > 0));
   return { head, rows: selectingFirst.map((policy) => [cellOf(policy), policy.mode, selectedText(policy.unmet)]) };
-}
-
-/** Notes on policies that the explanation leaves out, because no usable spec of them is known. */
-export function notesOnUnusable(policies: readonly PolicyObject[]): string[] {
-  return policies.flatMap((policy) =>
-    policy.inForce ? [] : `${policy.kind} ${policy.name} is left out here: ${whyUnusable(policy)}`,
-  );
-}
-
-/** `metadata.managedFields` of the object. */
-export function managedFieldsOf(object: unknown): readonly ManagedFields[] {
-  return (object as { metadata: { managedFields?: ManagedFields[] } }).metadata.managedFields ?? [];
 }
 
 /** The last sections of each explanation. */

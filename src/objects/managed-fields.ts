@@ -9,6 +9,11 @@ export interface ManagedFields {
   readonly fieldsV1?: unknown;
 }
 
+/** `metadata.managedFields` of an object that the API server returned. */
+export function managedFieldsOf(object: unknown): readonly ManagedFields[] {
+  return (object as { metadata: { managedFields?: ManagedFields[] } }).metadata.managedFields ?? [];
+}
+
 /**
  * Which manager wrote a field last, if it is recorded. Writes through a subresource such as `status` do not count.
  * @param path for example `['spec', 'template']`

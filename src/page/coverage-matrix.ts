@@ -17,7 +17,7 @@ import { oncePer } from '../runtime/once-per.ts';
 import type { Coverage } from '../scheduling/coverage.ts';
 import { summarizeObstacle } from '../scheduling/obstacle.ts';
 import { atMost } from '../text/counts.ts';
-import { collectDistinct } from './distinct.ts';
+import { collectDistinct, type Distinct } from './distinct.ts';
 import type { CoverageAnswer, CoverageMatrix, CoverageRow, NodeGroup } from './state.ts';
 
 /** A wider matrix is not readable. */
@@ -77,7 +77,7 @@ export async function coverageMatrix(
     // If no two nodes are equal, one row has thousands of groups.
     await letOthersRun();
     const facts = factsOf(daemonSet, policies.tolerationPolicies);
-    const plain = rowOf(daemonSet, all, shown.length, { startup, indexOf: answers.indexOf });
+    const plain = rowOf(daemonSet, all, shown.length, { startup, answers });
     const isKeptOff = plain.keptOff > 0 && !plain.optsOut;
     const isGap = isKeptOff && (facts.critical || facts.lacking);
     // No policy adds tolerations to a DaemonSet with so many.
@@ -133,7 +133,7 @@ function rowOf(
   daemonSet: ClusterDaemonSet,
   groups: readonly Group[],
   shown: number,
-  { startup, indexOf }: { readonly startup: StartupRules; readonly indexOf: (answer: CoverageAnswer) => number },
+  { startup, answers }: { readonly startup: StartupRules; readonly answers: Distinct<CoverageAnswer> },
 ): Omit<CoverageRow, 'gap'> {
   const { namespace, name, status } = daemonSet;
   const countOf = (counts: (answer: Answer) => boolean) =>
@@ -141,7 +141,7 @@ function rowOf(
   const coverageOn = compileNodeCoverage(daemonSet, startup);
   const cells = groups.slice(0, shown).map(({ nodes: [node] }) => {
     const found = coverageOn(node);
-    return indexOf({ ...answerOf(found), reasons: reasonsOf(found.coverage), ...keysOf(found.alone) });
+    return answers.add({ ...answerOf(found), reasons: reasonsOf(found.coverage), ...keysOf(found.alone) }).index;
   });
   return {
     namespace,

@@ -6,9 +6,9 @@ import { selectingPolicies } from '../policy/policy-index.ts';
 import { type CompiledTaintPolicy, isOnTrial } from '../policy/policy-set.ts';
 import type { CompiledTaintRule } from '../policy/taint-rule.ts';
 import { longLoop } from '../runtime/long-loop.ts';
-import { collectDistinct, type Distinct } from './distinct.ts';
+import { collectDistinct } from './distinct.ts';
 import { poolName } from './pool-name.ts';
-import type { NodeCell, NodeColumn, NodeMap, NodeNote, NodeRow, WaitingNode } from './state.ts';
+import type { LostCell, NodeCell, NodeColumn, NodeMap, NodeNote, NodeRow, WaitingNode } from './state.ts';
 
 /** Each column has a letter for every node. */
 const MAX_COLUMNS = 200;
@@ -24,11 +24,19 @@ export interface NodeMapInput {
   readonly startupOn: (node: string) => string | undefined;
 }
 
-/** The map, and what only the problems need of it. */
+/** The map, and what the problems need of it. */
 export interface EvaluatedNodes {
   readonly shown: NodeMap;
-  /** As those of the map, in order. */
-  readonly notes: readonly EvaluatedNote[];
+  /** In the order of the rows, then of the columns. */
+  readonly losses: readonly NodeLoss[];
+}
+
+/** A required taint that a node does not carry. */
+export interface NodeLoss {
+  readonly node: string;
+  readonly column: NodeColumn;
+  readonly cell: LostCell;
+  readonly note: EvaluatedNote;
 }
 
 export interface EvaluatedNote extends NodeNote {
@@ -37,7 +45,8 @@ export interface EvaluatedNote extends NodeNote {
 }
 
 /** A column, with its rule. */
-interface Column extends NodeColumn {
+interface RuleColumn {
+  readonly shown: NodeColumn;
   readonly rule: CompiledTaintRule;
 }
 
@@ -48,6 +57,7 @@ export async function nodeMap({ nodes, compiled, startupOn, isInConflict }: Node
   const rows: NodeRow[] = [];
   // Thousands of nodes that lack the same taint share one note.
   const notes = collectDistinct<EvaluatedNote>();
+  const losses: NodeLoss[] = [];
   const pools = collectDistinct<string>();
   const waiting: WaitingNode[] = [];
   let unselected = 0;
@@ -56,14 +66,22 @@ export async function nodeMap({ nodes, compiled, startupOn, isInConflict }: Node
     await letOthersRun();
     const selecting = selectingPolicies(compiled, node.labels);
     if (selecting.length > 0) {
-      const pool = pools.indexOf(poolName(node.labels, selecting));
-      rows.push({ ...rowOf(node, columns, selecting, isInConflict, notes), pool });
+      const { cells, lost } = cellsOf(node, columns, selecting, isInConflict);
+      const noted = lost.map(({ note, ...loss }) => ({ ...loss, note: notes.add(note) }));
+      rows.push({
+        name: node.name,
+        ready: node.ready,
+        cells,
+        ...(noted.length > 0 ? { losses: noted.map(({ index, note }) => [index, note.index]) } : {}),
+        pool: pools.add(poolName(node.labels, selecting)).index,
+      });
+      for (const { column, cell, note } of noted) losses.push({ node: node.name, column, cell, note: note.item });
     } else unselected++;
     const what = waiting.length < MAX_WAITING ? startupOn(node.name) : undefined;
     if (what !== undefined) waiting.push(waitingNode(node, what));
   }
   const shown = {
-    columns: columns.map(({ rule: _, ...column }) => column),
+    columns: columns.map((column) => column.shown),
     columnsLeftOut: all.length - columns.length,
     rows,
     notes: notes.list.map(({ blockedBy: _, ...note }) => note),
@@ -71,33 +89,32 @@ export async function nodeMap({ nodes, compiled, startupOn, isInConflict }: Node
     pools: pools.list,
     waiting,
   };
-  return { shown, notes: notes.list };
+  return { shown, losses };
 }
 
 function waitingNode({ name, taintedSince }: ClusterNode, what: string): WaitingNode {
   return { name, what, ...(taintedSince === undefined ? {} : { since: new Date(taintedSince).toISOString() }) };
 }
 
-function columnOf({ name, mode }: CompiledTaintPolicy, rule: CompiledTaintRule): Column {
+function columnOf({ name, mode }: CompiledTaintPolicy, rule: CompiledTaintRule): RuleColumn {
   const { key, value, effect, field } = rule;
-  return {
-    policy: name,
-    field,
-    mode,
-    taint: `${key}${value ? `=${value}` : ''}${effect ? `:${effect}` : ''}`,
-    rule,
-  };
+  const taint = `${key}${value ? `=${value}` : ''}${effect ? `:${effect}` : ''}`;
+  return { shown: { policy: name, field, mode, taint }, rule };
 }
 
-function rowOf(
+/** A lost cell of a row, with the index of its column. */
+interface Lost extends Omit<NodeLoss, 'node'> {
+  readonly index: number;
+}
+
+function cellsOf(
   node: ClusterNode,
-  columns: readonly Column[],
+  columns: readonly RuleColumn[],
   selecting: readonly CompiledTaintPolicy[],
   isInConflict: NodeMapInput['isInConflict'],
-  notes: Distinct<EvaluatedNote>,
-): Omit<NodeRow, 'pool'> {
+): { readonly cells: string; readonly lost: readonly Lost[] } {
   const { missing, keptOff } = nodeDrift(node, selecting, (taint) => isInConflict(node, taint));
-  const lost = new Map(
+  const missingByField = new Map(
     missing.toReversed().map((missingTaint) => [`${missingTaint.policy.name} ${missingTaint.field}`, missingTaint]),
   );
   const excused = new Set(keptOff.map(({ policy, field }) => `${policy.name} ${field}`));
@@ -105,26 +122,21 @@ function rowOf(
   const kept = new Map(
     selecting.map((policy) => [policy.name, new Set(node.taints.map((taint) => policy.protectingRule(taint)?.field))]),
   );
-  const noteIndexes: number[] = [];
-  const cells = columns.map((column): NodeCell => {
+  const lost: Lost[] = [];
+  const cells = columns.map(({ shown: column, rule }, index): NodeCell => {
     const fields = kept.get(column.policy);
     if (fields === undefined) return '-';
-    const missingTaint = lost.get(`${column.policy} ${column.field}`);
+    const missingTaint = missingByField.get(`${column.policy} ${column.field}`);
     if (missingTaint !== undefined) {
       const carriedValue = valueByTaint.get(taintIdentity(missingTaint.taint));
-      noteIndexes.push(notes.indexOf(noteOn(missingTaint, carriedValue)));
-      if (missingTaint.blockedBy === 'Conflict') return 'c';
-      return carriedValue === undefined ? 'm' : 'd';
+      const cell = missingTaint.blockedBy === 'Conflict' ? 'c' : carriedValue === undefined ? 'm' : 'd';
+      lost.push({ index, column, cell, note: noteOn(missingTaint, carriedValue) });
+      return cell;
     }
     if (excused.has(`${column.policy} ${column.field}`)) return 'r';
-    return fields.has(column.field) || isPresent(column.rule, valueByTaint) ? 'k' : 'a';
+    return fields.has(column.field) || isPresent(rule, valueByTaint) ? 'k' : 'a';
   });
-  return {
-    name: node.name,
-    ready: node.ready,
-    cells: cells.join(''),
-    ...(noteIndexes.length > 0 ? { notes: noteIndexes } : {}),
-  };
+  return { cells: cells.join(''), lost };
 }
 
 /** If two rules protect one taint, only the first is reported as its protection. */

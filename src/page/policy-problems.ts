@@ -1,12 +1,10 @@
 import { rolloutCommandFor } from '../coverage/gap-remedy.ts';
-import type { PolicyKind } from '../policy/policy.ts';
 import { daemonSetName } from '../policy/ready-when.ts';
 import { harmOfCondition } from '../policy/reporting/harm.ts';
 import { groupedCount, groupedNumber } from '../text/counts.ts';
 import { shellWord } from '../text/printable.ts';
 import { explainTooMany } from './coverage-problems.ts';
 import { DOCTOR } from './doctor-fix.ts';
-import { daemonSetAt, nodeAt } from './places.ts';
 import type { Fix, Place, PolicyState } from './state.ts';
 import type { LeaderView, ReplicaView } from './state-views.ts';
 import type { UnrankedProblem } from './unranked-problem.ts';
@@ -64,10 +62,12 @@ export function policyProblems(
 
 /** What the status of a policy says of objects, if the nodes and DaemonSets are not known here. */
 function missingBy(policy: PolicyState, place: Place, leaderView: LeaderView | undefined): UnrankedProblem[] {
-  const { kind, name, mode, violating = 0, matched = 0, violators } = policy;
+  const { kind, name, mode, violating = 0, matched = 0 } = policy;
   if (violating === 0 || kind === 'TolerationRestriction') return [];
   const harm = mode === 'Audit' ? 'Reported' : 'Missing';
-  const problem = { harm, count: violating, place, nameAt: (one: string) => violatorAt(kind, one) } as const;
+  const violators = policy.violators.map(({ text }) => text);
+  const places = new Map(policy.violators.map((violator) => [violator.text, violator.place]));
+  const problem = { harm, count: violating, place, nameAt: (one: string) => places.get(one) } as const;
   // The status names only the first few.
   const withNames = (names: readonly string[]) => [...names, ...Array<string>(violating - violators.length).fill('')];
   const [first] = violators;
@@ -109,12 +109,6 @@ function missingBy(policy: PolicyState, place: Place, leaderView: LeaderView | u
         },
       ];
   }
-}
-
-/** Where the object is shown; undefined for a pod, which no tab shows. */
-function violatorAt(kind: PolicyKind, name: string): Place | undefined {
-  if (kind === 'RecoveryPolicy') return undefined;
-  return kind === 'TaintPolicy' ? nodeAt(name) : daemonSetAt(name);
 }
 
 /**

@@ -45,7 +45,7 @@ export interface PageProblem {
   /** What shows all of it. */
   readonly place?: Place;
   /** The first few whom it concerns. */
-  readonly names: readonly { readonly text: string; readonly place?: Place }[];
+  readonly names: readonly NamedPlace[];
   /** How many there are besides those. */
   readonly more: number;
   readonly why?: string;
@@ -57,6 +57,13 @@ export interface Place {
   readonly tab: 'nodes' | 'coverage' | 'policies' | 'decisions';
   readonly object?: string;
   readonly filters?: Readonly<Record<string, string>>;
+}
+
+/** The name of an object, and what shows it. */
+export interface NamedPlace {
+  readonly text: string;
+  /** Absent if no tab does. */
+  readonly place?: Place;
 }
 
 /** What to do about a problem. */
@@ -104,12 +111,22 @@ export interface PolicyState {
   readonly matched?: number;
   readonly violating?: number;
   /** The first few of those, by name. */
-  readonly violators: readonly string[];
+  readonly violators: readonly NamedPlace[];
   readonly conditions: readonly ConditionState[];
+  readonly summary: PolicySummary;
   /** The `spec` in force, YAML. Empty if none is. */
   readonly spec: string;
   /** The policy patches DaemonSets that already run. */
   readonly patchesExisting?: true;
+}
+
+/** The state of a policy: the worst of what is known of it. */
+export interface PolicySummary {
+  readonly level: 'ok' | 'attention' | 'failed';
+  /** Such as `in force`. */
+  readonly word: string;
+  /** May be empty. */
+  readonly why: string;
 }
 
 export interface ConditionState {
@@ -131,7 +148,10 @@ export interface ConditionState {
  * `k` kept, `m` missing (lost, or never set), `d` carried with another value, `c` conflict: another writer removes it repeatedly,
  * `r` kept off by an entry of the annotation allow-removal, `a` neither carried nor required, `-` the policy does not select the node.
  */
-export type NodeCell = 'k' | 'm' | 'd' | 'c' | 'r' | 'a' | '-';
+export type NodeCell = 'k' | LostCell | 'r' | 'a' | '-';
+
+/** The state of a required taint that the node does not carry. */
+export type LostCell = 'm' | 'd' | 'c';
 
 export interface NodeMap {
   /** One for each taint of a policy, at most 200. */
@@ -174,8 +194,8 @@ export interface NodeRow {
   readonly pool: number;
   /** A {@link NodeCell} for each column, one after the other. */
   readonly cells: string;
-  /** An index into {@link NodeMap.notes} for each cell that is `m`, `d` or `c`, in the order of the columns. Absent if there are none. */
-  readonly notes?: readonly number[];
+  /** Each {@link LostCell}: the index of its column, and that of its note in {@link NodeMap.notes}. Absent if there are none. */
+  readonly losses?: readonly (readonly [column: number, note: number])[];
 }
 
 /** A required taint that a node does not carry. Taints are as kubectl writes them. */

@@ -4,7 +4,7 @@ import type { ClusterDaemonSet, ClusterNode } from '../../src/cluster/objects/cl
 import type { Phase } from '../../src/judge/decision.ts';
 import { createDecisionLog, type DecisionLog } from '../../src/page/decision-log.ts';
 import type { PageSources } from '../../src/page/page-sources.ts';
-import { clusterPolicyStates } from '../../src/page/replica-states.ts';
+import { clusterPolicyStates } from '../../src/page/policy-states.ts';
 import type { CertificateState, WebhookState } from '../../src/page/state.ts';
 import type { PolicySet } from '../../src/policy/policy-set.ts';
 import { absent } from '../unit/cluster/client/absent.ts';

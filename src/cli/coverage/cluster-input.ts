@@ -6,7 +6,7 @@ import { policiesInForce, runsInAudit } from '../../cluster/policies/policy-obje
 import { listObjects } from '../../cluster/watch/list-pages.ts';
 import { startupRulesOf } from '../../coverage/startup-rules.ts';
 import type { InstalledDaemonSet, Workload } from '../../coverage/workload.ts';
-import { notesOnUnusable } from '../../explain/sections.ts';
+import { notesOnUnusable } from '../../explain/policy-problems.ts';
 import type { LabelSelector } from '../../kubernetes/label-selector.ts';
 import { viewInstalledDaemonSet } from '../../objects/workload-object.ts';
 import type { PolicyKind } from '../../policy/policy.ts';

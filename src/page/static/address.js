@@ -1,6 +1,6 @@
 // @ts-check
-/** @import { PageAddress } from './words.js' */
-import { hrefOf, placeIn } from './words.js';
+/** @import { PageAddress } from './hrefs.js' */
+import { hrefOf, placeIn } from './hrefs.js';
 
 /** Browsers limit how often the address may change. */
 const WRITE_AFTER_MS = 250;

@@ -1,9 +1,12 @@
 // @ts-check
 /** @import { CoverageAnswer, CoverageMatrix, CoverageRow, NodeGroup } from '../state.ts' */
-/** @import { Filters } from './words.js' */
+/** @import { Filters } from './hrefs.js' */
+
+import { ANSWERS, answerName } from './coverage-words.js';
 import { breakable, h, spoken } from './dom.js';
+import { hrefOf } from './hrefs.js';
 import { nodeLinks } from './panel-parts.js';
-import { ANSWERS, answerName, counted, hrefOf, number } from './words.js';
+import { counted, number } from './words.js';
 
 /** @type {CoverageAnswer} an index that leads nowhere */
 const UNKNOWN = { kind: 'elsewhere', reasons: [] };

@@ -2,11 +2,13 @@
 /** @import { CoverageMatrix, CoverageRow, PageDecision, PageState } from '../state.ts' */
 import { placeOf } from './address.js';
 import { groupOf, headOf, rowOf, summaryOf } from './coverage-cells.js';
+import { ANSWERS, answerName, groupNames } from './coverage-words.js';
 import { byId, fill, h, putBefore } from './dom.js';
 import { asker, showDetails } from './explanation.js';
 import { gridKeys, makeTabStop } from './grid-keys.js';
+import { hrefOf } from './hrefs.js';
 import { absence, filters } from './panel-parts.js';
-import { ANSWERS, answerName, counted, countedOf, groupNames, hrefOf, number } from './words.js';
+import { counted, countedOf, number } from './words.js';
 
 /** A wider matrix is shown on request only. The largest groups come first. */
 const FEW_GROUPS = 40;

@@ -1,9 +1,12 @@
 // @ts-check
 /** @import { DecidedChange, PageDecision } from '../state.ts' */
+
+import { resultOf } from './decision-words.js';
 import { diff } from './diff.js';
 import { breakable, drawn, h, spoken } from './dom.js';
+import { hrefOf } from './hrefs.js';
 import { fixLine } from './panel-parts.js';
-import { counted, hrefOf, localTime, number, resultOf } from './words.js';
+import { counted, localTime, number } from './words.js';
 
 /** @param {PageDecision} decision */
 export function objectOf({ kind, namespace, name }) {

@@ -2,10 +2,11 @@
 /** @import { PageDecision } from '../state.ts' */
 import { placeOf } from './address.js';
 import { articleOf, objectOf } from './decision-item.js';
+import { trialOf } from './decision-words.js';
 import { arrange, byId } from './dom.js';
 import { mostOf } from './fair-list.js';
 import { filters } from './panel-parts.js';
-import { counted, number, trialOf } from './words.js';
+import { counted, number } from './words.js';
 
 /** How many decisions are kept: as many as the program keeps. */
 const MAX_DECISIONS = 200;

@@ -2,10 +2,11 @@
 /** @import { ShownCell, ShownExplanation, ShownSection } from '../explanations.ts' */
 /** @import { PageDecision } from '../state.ts' */
 import { breakable, byId, fill, h, signed } from './dom.js';
+import { hrefOf } from './hrefs.js';
 import { mark } from './marks.js';
 import { cellOfWord, STATES } from './node-rows.js';
 import { fixLine, nodeLinks } from './panel-parts.js';
-import { hrefOf, localTime, number } from './words.js';
+import { localTime, number } from './words.js';
 
 /**
  * An explanation, or why there is none. Both are absent at first.

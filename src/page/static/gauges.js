@@ -1,9 +1,11 @@
 // @ts-check
 /** @import { PageDecision, PageState } from '../state.ts' */
 /** @import { Level, Tab } from './problems.js' */
+
+import { resultOf } from './decision-words.js';
 import { hasProblem } from './node-rows.js';
 import { lasting, levelOf } from './problems.js';
-import { ago, counted, number, resultOf } from './words.js';
+import { ago, counted, number } from './words.js';
 
 /** @typedef {Level | 'plain'} GaugeLevel `plain`: nothing to judge */
 

@@ -1,10 +1,10 @@
 // @ts-check
 /** @import { NodeCell, NodeMap, NodeRow } from '../state.ts' */
-/** @import { PageAddress } from './words.js' */
+/** @import { PageAddress } from './hrefs.js' */
 import { h } from './dom.js';
+import { hrefOf } from './hrefs.js';
 import { mark } from './marks.js';
-import { losses, STATES } from './node-rows.js';
-import { hrefOf } from './words.js';
+import { lossesOf, STATES } from './node-rows.js';
 
 export function headOf() {
   return [
@@ -22,8 +22,8 @@ export function headOf() {
 export function rowOf(map, row, { object, filters }) {
   const { name, ready } = row;
   const chosen = name === object;
-  const bad = losses(map, row);
-  const said = bad.map(({ cell, note }) => [
+  const lost = lossesOf(map, row);
+  const said = lost.map(({ cell, note }) => [
     state(cell),
     ' ',
     h('span', { class: 'mono' }, note.taint),
@@ -33,7 +33,7 @@ export function rowOf(map, row, { object, filters }) {
   const kept = taintsIn(map, row, 'k').join(', ');
   const cell = h('td', { class: 'why' }, h('span', { class: 'clamped' }, ...why));
   // The title has the text that does not fit.
-  if (bad.length > 0) cell.title = cell.textContent ?? '';
+  if (lost.length > 0) cell.title = cell.textContent ?? '';
   return h(
     'tr',
     chosen ? { class: 'chosen' } : {},

@@ -1,5 +1,5 @@
 // @ts-check
-/** @import { NodeCell, NodeMap, NodeNote, NodeRow } from '../state.ts' */
+/** @import { LostCell, NodeCell, NodeMap, NodeNote, NodeRow } from '../state.ts' */
 
 /**
  * The states of a taint on a node: the word, which `taintkeeper explain` has too, and the name in addresses and style sheets. Their signs are {@link SHAPES}.
@@ -39,8 +39,6 @@ export const SHAPES = {
   r: (x, y, s) => `M${x} ${y + s / 2}h${s}`,
 };
 
-/** @typedef {'m' | 'd' | 'c'} BadCell */
-
 /**
  * The filters of nodes. An empty filter matches all.
  * @typedef {object} NodeFilter
@@ -53,23 +51,18 @@ export const SHAPES = {
 const WORST_FIRST = 'mdcrka-';
 
 /**
- * The notes on the cells with a problem, the worst first.
+ * The lost cells of a node with their notes, the worst first.
  *
  * @param {NodeMap} map
  * @param {NodeRow} row
- * @returns {{ readonly cell: BadCell; readonly column: number; readonly note: NodeNote }[]}
+ * @returns {{ readonly cell: LostCell; readonly note: NodeNote }[]}
  */
-export function losses({ notes: all }, { cells, notes = [] }) {
-  if (notes.length === 0) return [];
-  /** @type {ReturnType<typeof losses>} */
-  const found = [];
-  let count = 0;
-  for (let column = 0; column < cells.length; column++) {
+export function lossesOf({ notes }, { cells, losses = [] }) {
+  const found = losses.flatMap(([column, index]) => {
     const cell = cells[column];
-    if (!isProblem(cell)) continue;
-    const note = all[notes[count++] ?? -1];
-    if (note) found.push({ cell, column, note });
-  }
+    const note = notes[index];
+    return isLost(cell) && note ? [{ cell, note }] : [];
+  });
   return found.sort((a, b) => WORST_FIRST.indexOf(a.cell) - WORST_FIRST.indexOf(b.cell));
 }
 
@@ -99,7 +92,7 @@ export function rowsOf(map, { q = '', show = '', policy = '' }) {
   const binding = map.columns.map(({ mode }) => mode !== 'Audit');
   const rank = (/** @type {NodeRow} */ { cells }) => {
     const bound = worst([...cells].filter((_, column) => binding[column]).join(''));
-    return isProblem(bound) ? WORST_FIRST.indexOf(bound) : WORST_FIRST.length + WORST_FIRST.indexOf(worst(cells));
+    return isLost(bound) ? WORST_FIRST.indexOf(bound) : WORST_FIRST.length + WORST_FIRST.indexOf(worst(cells));
   };
   const ranks = new Map(withProblems.map((row) => [row, rank(row)]));
   withProblems.sort((a, b) => (ranks.get(a) ?? 0) - (ranks.get(b) ?? 0));
@@ -133,6 +126,6 @@ export function worst(cells) {
 
 /**
  * @param {string | undefined} cell
- * @returns {cell is BadCell}
+ * @returns {cell is LostCell}
  */
-const isProblem = (cell) => cell === 'm' || cell === 'd' || cell === 'c';
+const isLost = (cell) => cell === 'm' || cell === 'd' || cell === 'c';

@@ -4,13 +4,14 @@
 import { placeOf } from './address.js';
 import { byId, fill, h, putBefore } from './dom.js';
 import { asker, showDetails } from './explanation.js';
+import { hrefOf } from './hrefs.js';
 import { mark } from './marks.js';
 import { headOf, rowOf } from './node-cells.js';
 import { nodeMap } from './node-map.js';
 import { rowsOf, STATES } from './node-rows.js';
 import { absence, filters } from './panel-parts.js';
 import { virtualRows } from './virtual-rows.js';
-import { counted, countedOf, hrefOf, number } from './words.js';
+import { counted, countedOf, number } from './words.js';
 
 /** The states that have a sign. */
 const LEGEND = /** @type {const} */ (['k', 'm', 'd', 'c', 'r']);

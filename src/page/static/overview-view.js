@@ -1,8 +1,9 @@
 // @ts-check
 /** @import { NodeMap, PageProblem, PageState } from '../state.ts' */
 import { byId, drawn, fill, h, SIGNS } from './dom.js';
+import { hrefAt } from './hrefs.js';
 import { fixLine, nodeLinks } from './panel-parts.js';
-import { hrefAt, lasting } from './problems.js';
+import { lasting } from './problems.js';
 import { ago, counted, number } from './words.js';
 
 /** The others are shown on request. */

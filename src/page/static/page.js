@@ -7,6 +7,7 @@ import { coverageView } from './coverage-view.js';
 import { decisionsView } from './decisions-view.js';
 import { byId, drawn, fill, h, SIGNS, spoken } from './dom.js';
 import { gauges } from './gauges.js';
+import { hrefOf } from './hrefs.js';
 import { follow } from './live.js';
 import { nodesView } from './nodes-view.js';
 import { overviewView } from './overview-view.js';
@@ -15,7 +16,7 @@ import { policiesView } from './policies-view.js';
 import { headline, lasting, levelOf } from './problems.js';
 import { tabs } from './tabs.js';
 import { trustLine } from './trust-line.js';
-import { hrefOf, span } from './words.js';
+import { span } from './words.js';
 
 /** Ages are shown by the second. */
 const TICK_MS = 1_000;

@@ -2,7 +2,7 @@
 /** @import { Fix, PageState } from '../state.ts' */
 import { amend, placeOf } from './address.js';
 import { byId, fill, h, spoken } from './dom.js';
-import { hrefOf } from './words.js';
+import { hrefOf } from './hrefs.js';
 
 /**
  * Shows a panel's contents, or why there are none: only the leader of a cluster knows nodes and DaemonSets.

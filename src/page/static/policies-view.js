@@ -2,8 +2,9 @@
 /** @import { PageState, PolicyState } from '../state.ts' */
 import { amend, placeOf } from './address.js';
 import { byId, drawn, fill, h, signed, spoken } from './dom.js';
+import { hrefAt, hrefOf } from './hrefs.js';
 import { filters } from './panel-parts.js';
-import { counted, countedOf, hrefOf, localTime, number } from './words.js';
+import { counted, countedOf, localTime, number } from './words.js';
 
 /** The panel of policies. */
 export function policiesView() {
@@ -69,26 +70,10 @@ export function policiesView() {
 /** What a policy selects. @param {Kind} kind */
 const noun = (kind) => (kind === 'TaintPolicy' ? 'node' : 'DaemonSet');
 
-/** @param {Kind} kind */
-const what = (kind) => (kind === 'TaintPolicy' ? 'Taints' : 'Tolerations');
-
-/**
- * @param {Kind} kind
- * @param {number} violating
- */
-function missingText(kind, violating) {
-  if (kind === 'RecoveryPolicy') return counted(violating, 'stuck pod');
-  return `${what(kind).toLowerCase()} missing on ${counted(violating, noun(kind))}`;
-}
-
-/**
- * @param {Kind} kind
- * @param {string} violator as the status of such a policy names it
- * @returns {string | undefined} undefined for a pod, which the page does not show
- */
-function violatorHref(kind, violator) {
-  if (kind === 'RecoveryPolicy') return undefined;
-  return hrefOf(kind === 'TaintPolicy' ? 'nodes' : 'coverage', violator);
+/** What the violators of a policy are. @param {Kind} kind */
+function violatorsTitle(kind) {
+  if (kind === 'RecoveryPolicy') return 'Stuck pods';
+  return kind === 'TaintPolicy' ? 'Taints missing on' : 'Tolerations missing on';
 }
 
 /** @param {PolicyState} policy */
@@ -98,27 +83,8 @@ const idOf = ({ kind, name }) => `policy-${kind}-${name}`;
 const objectOf = ({ kind, name }) => `${kind}/${name}`;
 
 /** @param {PolicyState} policy @returns {number} the severity */
-function rank(policy) {
-  const { level } = policyStatus(policy);
+function rank({ summary: { level } }) {
   return level === 'failed' ? 2 : level === 'attention' ? 1 : 0;
-}
-
-/** The levels of conditions, the worst first. */
-const LEVELS = /** @type {const} */ (['failed', 'problem', 'attention']);
-
-/** @param {PolicyState} policy @returns {{ level: 'ok' | 'attention' | 'failed'; word: string; why: string }} */
-function policyStatus({ kind, valid, problems, generationInForce, conditions, violating = 0 }) {
-  if (!valid && generationInForce !== undefined) {
-    const why = `generation ${generationInForce} stays in force until taintkeeper restarts; the present one cannot be used: ${problems.join('; ')}`;
-    return { level: 'attention', word: 'in force as it was', why };
-  }
-  if (!valid) return { level: 'failed', word: 'not in force', why: problems.join('; ') };
-  for (const level of LEVELS) {
-    const found = conditions.find((condition) => condition.level === level);
-    if (found) return { level: level === 'failed' ? level : 'attention', word: found.word ?? '', why: found.message };
-  }
-  if (violating > 0) return { level: 'attention', word: `in force, ${missingText(kind, violating)}`, why: '' };
-  return { level: 'ok', word: 'in force', why: '' };
 }
 
 /**
@@ -127,8 +93,8 @@ function policyStatus({ kind, valid, problems, generationInForce, conditions, vi
  * @param {boolean} expanded
  */
 function rowOf(policy, id, expanded) {
-  const { kind, name, mode, matched, violating } = policy;
-  const { level, word, why } = policyStatus(policy);
+  const { kind, name, mode, matched, violating, summary } = policy;
+  const { level, word, why } = summary;
   return h(
     'tr',
     {},
@@ -196,11 +162,12 @@ function detailsOf({ kind, spec, conditions, violators, violating = 0, problems 
           {},
           ...list('Problems', problems),
           ...list(
-            `${kind === 'RecoveryPolicy' ? 'Stuck pods' : `${what(kind)} missing on`} (${number(violating)})`,
-            violators.map((one) => {
-              const href = violatorHref(kind, one);
-              return href === undefined ? h('span', { class: 'mono' }, one) : h('a', { class: 'mono', href }, one);
-            }),
+            `${violatorsTitle(kind)} (${number(violating)})`,
+            violators.map(({ text, place }) =>
+              place === undefined
+                ? h('span', { class: 'mono' }, text)
+                : h('a', { class: 'mono', href: hrefAt(place) }, text),
+            ),
           ),
           ...list(
             'Conditions',

@@ -1,12 +1,9 @@
 // @ts-check
-/** @import { PageProblem, PageState, Place } from '../state.ts' */
-import { counted, hrefOf } from './words.js';
+/** @import { PageProblem, PageState } from '../state.ts' */
+import { counted } from './words.js';
 
 /** @typedef {'ok' | 'attention' | 'failed'} Level the severity */
 /** @typedef {'overview' | 'policies' | 'nodes' | 'coverage' | 'decisions'} Tab */
-
-/** @param {Place} place */
-export const hrefAt = ({ tab, object, filters }) => hrefOf(tab, object, filters);
 
 /** @param {readonly PageProblem[]} problems what is not being repaired already */
 export const lasting = (problems) => problems.filter(({ level }) => level !== 'repairing');

@@ -14,7 +14,7 @@ const node = (name: string, taints: readonly Taint[], more: Partial<ClusterNode>
   ...more,
 });
 
-/** The map, with what the problems need of its notes. */
+/** The map, and the losses of its nodes. */
 async function mapOf(
   specs: Record<string, TaintPolicySpec>,
   nodes: readonly ClusterNode[],
@@ -25,14 +25,20 @@ async function mapOf(
   }: { audit?: boolean; startupOn?: (node: string) => string | undefined } = {},
 ) {
   const policies = Object.entries(specs).map(([name, spec]): Policy => ({ kind: 'TaintPolicy', name, spec }));
-  const { shown, notes } = await nodeMap({
+  const { shown, losses } = await nodeMap({
     nodes,
     compiled: compilePolicies(policies, { audit }).taintPolicies,
     isInConflict,
     startupOn,
   });
-  expect(shown.notes).toEqual(notes.map(({ blockedBy: _, ...note }) => note));
-  return { ...shown, notes };
+  const shownLosses = shown.rows.flatMap(({ name: node, cells, losses: found = [] }) =>
+    found.map(([column, note]) => ({
+      ...{ node, cell: cells[column] },
+      ...{ column: shown.columns[column], note: shown.notes[note] },
+    })),
+  );
+  expect(shownLosses).toEqual(losses.map(({ note: { blockedBy: _, ...note }, ...loss }) => ({ ...loss, note })));
+  return { shown, losses };
 }
 
 const PRESENT: TaintPolicySpec = {
@@ -72,24 +78,27 @@ describe('a cell', () => {
     },
     { why: 'another pool', node: node('n', [GPU], { labels: {} }), cell: '-' },
   ])('$cell: $why', async ({ node, cell, note, inConflict = false }) => {
-    const { rows, columns, notes } = await mapOf({ pool: PRESENT, all: PRESERVED }, [node], () => inConflict);
+    const { shown, losses } = await mapOf({ pool: PRESENT, all: PRESERVED }, [node], () => inConflict);
+    const { rows, columns } = shown;
     expect(columns.map(({ policy }) => policy)).toEqual(['all', 'pool']);
-    expect(rows).toEqual([{ name: 'n', ready: true, pool: 0, cells: `a${cell}`, ...(note ? { notes: [0] } : {}) }]);
-    expect(notes).toEqual(note ? [note] : []);
+    expect(rows).toEqual([
+      { name: 'n', ready: true, pool: 0, cells: `a${cell}`, ...(note ? { losses: [[1, 0]] } : {}) },
+    ]);
+    expect(losses).toEqual(note ? [{ node: 'n', column: columns[1], cell, note }] : []);
   });
 
   it.each([
     { why: 'not carried', taints: [], cell: 'a' },
     { why: 'that a pattern matches', taints: [{ key: 'example.com/a', effect: 'NoSchedule' }], cell: 'k' },
   ])('of a protected taint: $cell, $why', async ({ taints, cell }) => {
-    const { rows } = await mapOf({ all: PRESERVED }, [node('n', taints)]);
-    expect(rows[0]?.cells).toBe(cell);
+    const { shown } = await mapOf({ all: PRESERVED }, [node('n', taints)]);
+    expect(shown.rows[0]?.cells).toBe(cell);
   });
 
   it('r: kept off by an entry of the annotation, without a note', async () => {
     const allowRemoval = 'dedicated=gpu:NoSchedule';
-    const { rows } = await mapOf({ pool: PRESENT }, [node('n', [], { allowRemoval })]);
-    expect(rows).toEqual([{ name: 'n', ready: true, pool: 0, cells: 'r' }]);
+    const { shown } = await mapOf({ pool: PRESENT }, [node('n', [], { allowRemoval })]);
+    expect(shown.rows).toEqual([{ name: 'n', ready: true, pool: 0, cells: 'r' }]);
   });
 
   it.each([
@@ -98,25 +107,25 @@ describe('a cell', () => {
     { mode: 'Restore', audit: true, why: 'only --audit keeps it from being set' },
     { mode: 'Deny', audit: true, why: 'only --audit keeps it from being set' },
   ] as const)('says what a mode does not do: $mode, --audit $audit', async ({ mode, audit, why }) => {
-    const { notes } = await mapOf({ pool: { ...PRESENT, mode } }, [node('n', [])], () => false, { audit });
+    const { losses } = await mapOf({ pool: { ...PRESENT, mode } }, [node('n', [])], () => false, { audit });
     const note = { taint: 'dedicated=gpu:NoSchedule', blockedBy: 'ModeDoesNotRestore', why, harm: 'Reported' };
-    expect(notes).toEqual([note]);
+    expect(losses.map((loss) => loss.note)).toEqual([note]);
   });
 
   it('of a rule behind another one for the same taint is kept as well', async () => {
     const twice = { ...PRESENT, taints: [{ key: 'dedicated' }, ...PRESENT.taints] };
-    const { rows } = await mapOf({ pool: twice }, [node('n', [GPU])]);
-    expect(rows[0]?.cells).toBe('kk');
+    const { shown } = await mapOf({ pool: twice }, [node('n', [GPU])]);
+    expect(shown.rows[0]?.cells).toBe('kk');
   });
 });
 
 it('has a column for each taint of each policy, and a row for each node that one selects', async () => {
-  const map = await mapOf({ pool: { ...PRESENT, taints: [...PRESENT.taints, { key: 'other' }] } }, [
+  const { shown } = await mapOf({ pool: { ...PRESENT, taints: [...PRESENT.taints, { key: 'other' }] } }, [
     node('b', [GPU], { ready: false }),
     node('a', []),
     node('c', [], { labels: {} }),
   ]);
-  expect(map).toMatchObject({
+  expect(shown).toMatchObject({
     columns: [
       {
         policy: 'pool',
@@ -139,22 +148,23 @@ it('names the nodes that wait with a startup taint, also those that no policy of
   const since = Date.parse('2026-01-02T03:04:05Z');
   const nodes = [node('b', [], { taintedSince: since }), node('a', [], { labels: {} }), node('c', [])];
   const startupOn = (name: string) => (name === 'c' ? undefined : `${name} waits`);
-  const { waiting } = await mapOf({ pool: PRESENT }, nodes, () => false, { startupOn });
-  expect(waiting).toEqual([
+  const { shown } = await mapOf({ pool: PRESENT }, nodes, () => false, { startupOn });
+  expect(shown.waiting).toEqual([
     { name: 'a', what: 'a waits' },
     { name: 'b', what: 'b waits', since: '2026-01-02T03:04:05.000Z' },
   ]);
 });
 
 it('says once what is to be said of many nodes', async () => {
-  const { rows, notes } = await mapOf({ pool: PRESENT }, [node('a', []), node('b', [CPU]), node('c', [])]);
-  expect(rows.map((row) => row.notes)).toEqual([[0], [1], [0]]);
-  expect(notes).toHaveLength(2);
+  const { shown, losses } = await mapOf({ pool: PRESENT }, [node('a', []), node('b', [CPU]), node('c', [])]);
+  expect(shown.rows.map((row) => row.losses)).toEqual([[[0, 0]], [[0, 1]], [[0, 0]]]);
+  expect(shown.notes).toHaveLength(2);
+  expect(losses[2]?.note).toBe(losses[0]?.note);
 });
 
 it('bounds the columns', async () => {
   const taints = Array.from({ length: 60 }, (_, index) => ({ key: `t${index}` }));
   const specs = Object.fromEntries(['p', 'q', 'r', 's'].map((name) => [name, { mode: 'Deny' as const, taints }]));
-  const map = await mapOf(specs, [node('n', [])]);
-  expect([map.columns.length, map.columnsLeftOut, map.rows[0]?.cells.length]).toEqual([200, 40, 200]);
+  const { shown } = await mapOf(specs, [node('n', [])]);
+  expect([shown.columns.length, shown.columnsLeftOut, shown.rows[0]?.cells.length]).toEqual([200, 40, 200]);
 });

@@ -1,8 +1,10 @@
 import { describe, expect, it } from 'vitest';
 import type { EvaluatedRow } from '../../../src/page/coverage-matrix.ts';
 import type { DenialsOfComponent } from '../../../src/page/decision-log.ts';
-import type { EvaluatedNodes, EvaluatedNote } from '../../../src/page/node-map.ts';
+import type { EvaluatedNodes, EvaluatedNote, NodeLoss } from '../../../src/page/node-map.ts';
+import { daemonSetAt, nodeAt } from '../../../src/page/places.ts';
 import { pageProblems } from '../../../src/page/problems.ts';
+import type { NodeColumn } from '../../../src/page/state.ts';
 import type { LeaderView, ReplicaView } from '../../../src/page/state-views.ts';
 import { assessCondition } from '../../../src/policy/reporting/status-conditions.ts';
 
@@ -20,8 +22,10 @@ const POLICY: ReplicaView['policies'][number] = {
   violating: 0,
   violators: [],
   conditions: [],
+  summary: { level: 'ok', word: 'in force', why: '' },
   spec: '',
 };
+const daemonSets = (...names: readonly string[]) => names.map((text) => ({ text, place: daemonSetAt(text) }));
 const CERTIFICATE = { notAfter: after(60), daysLeft: 60, expiresSoon: false };
 const HEALTHY: ReplicaView = {
   version: '1.0.0',
@@ -45,27 +49,24 @@ const NOTE: EvaluatedNote = {
   harm: 'Missing',
 };
 const REPAIRING: EvaluatedNote = { taint: 'a:NoSchedule', why: 'the leader is about to set it', harm: 'Repairing' };
-/** Nodes `n0`, `n1`, … of which each cell in problem has the first note. */
-const nodesWith = (cells: readonly string[], note: EvaluatedNote = NOTE): EvaluatedNodes => ({
-  shown: {
-    columns: [
-      { policy: 'gpu-pool', field: 'spec.taints[0]', mode: 'Restore', taint: 'a:NoSchedule' },
-      { policy: 'watched', field: 'spec.taints[0]', mode: 'Audit', taint: 'b:NoSchedule' },
-    ],
-    columnsLeftOut: 0,
-    notes: [note],
-    unselected: 2,
-    pools: ['pool=gpu'],
-    waiting: [],
-    rows: cells.map((row, index) => ({
-      name: `n${index}`,
-      ready: true,
-      pool: 0,
-      cells: row,
-      notes: [...row].filter((cell) => 'mdc'.includes(cell)).map(() => 0),
-    })),
-  },
-  notes: [note],
+const COLUMNS: readonly NodeColumn[] = [
+  { policy: 'gpu-pool', field: 'spec.taints[0]', mode: 'Restore', taint: 'a:NoSchedule' },
+  { policy: 'watched', field: 'spec.taints[0]', mode: 'Audit', taint: 'b:NoSchedule' },
+];
+/** Nodes `n0`, `n1`, … with these cells. The last note is also that of further nodes. */
+const nodesWith = (
+  cells: readonly string[],
+  notes: readonly [EvaluatedNote, ...EvaluatedNote[]] = [NOTE],
+  columns = COLUMNS,
+): EvaluatedNodes => ({
+  shown: { columns, columnsLeftOut: 0, notes: [], unselected: 2, pools: ['pool=gpu'], waiting: [], rows: [] },
+  losses: cells.flatMap((row, index) =>
+    columns.flatMap((column, at): NodeLoss[] => {
+      const cell = row[at];
+      const note = notes[index] ?? notes.at(-1) ?? NOTE;
+      return cell === 'm' || cell === 'd' || cell === 'c' ? [{ node: `n${index}`, column, cell, note }] : [];
+    }),
+  ),
 });
 
 const row = (name: string, more: Partial<EvaluatedRow>): EvaluatedRow => ({
@@ -162,7 +163,9 @@ it.each<{ why: string; change: Partial<ReplicaView>; found: string[] }>([
   },
   {
     why: 'that of a TolerationPolicy is always told of',
-    change: { policies: [{ ...POLICY, kind: 'TolerationPolicy', violating: 2, violators: ['ns/x', 'ns/y'] }] },
+    change: {
+      policies: [{ ...POLICY, kind: 'TolerationPolicy', violating: 2, violators: daemonSets('ns/x', 'ns/y') }],
+    },
     found: ['failed policies TolerationPolicy gpu-pool: tolerations are missing on 2 of 3 DaemonSets'],
   },
   {
@@ -197,7 +200,7 @@ it.each<{ why: string; change: Partial<ReplicaView>; found: string[] }>([
 it('tells of a TaintPolicy by its status where the nodes are not known', () => {
   const change = {
     leader: { isThis: false, name: 'b' },
-    policies: [{ ...POLICY, violating: 2, violators: ['n1', 'n2'] }],
+    policies: [{ ...POLICY, violating: 2, violators: ['n1', 'n2'].map((text) => ({ text, place: nodeAt(text) })) }],
   };
   expect(pageProblems({ ...HEALTHY, ...change }, undefined, []).map(({ text }) => text)).toEqual([
     'TaintPolicy gpu-pool: taints are missing on 2 of 3 nodes',
@@ -206,7 +209,7 @@ it('tells of a TaintPolicy by its status where the nodes are not known', () => {
 });
 
 it('ranks what is wrong with nodes, daemons, requests and policies by its harm', () => {
-  const led = ledWith(nodesWith(['ck', 'ck', 'kk'], { ...NOTE, blockedBy: 'Conflict', harm: 'Conflict' }), [
+  const led = ledWith(nodesWith(['ck', 'ck', 'kk'], [{ ...NOTE, blockedBy: 'Conflict', harm: 'Conflict' }]), [
     row('cni', { gap: true, critical: true, keptOff: 119, runs: 281 }),
     row('log', { unavailable: 2 }),
   ]);
@@ -242,25 +245,22 @@ describe('a problem of nodes', () => {
   });
 
   it('that ends by itself is one for all, at the end', () => {
-    const map = nodesWith(['mk', 'km', 'dk', 'mk'], REPAIRING);
-    const rows = map.shown.rows.map((one, index) => (index < 3 ? one : { ...one, notes: [1] }));
-    expect(told({}, ledWith({ shown: { ...map.shown, rows }, notes: [REPAIRING, NOTE] }))).toEqual([
+    const nodes = nodesWith(['mk', 'km', 'dk', 'mk'], [REPAIRING, REPAIRING, REPAIRING, NOTE]);
+    expect(told({}, ledWith(nodes))).toEqual([
       'failed nodes a:NoSchedule is missing on 1 node',
       'repairing nodes 3 nodes are being repaired',
     ]);
   });
 
   it('that a policy only reports is less of a matter', () => {
-    expect(told({}, ledWith(nodesWith(['km'], { ...NOTE, harm: 'Reported' })))).toEqual([
+    expect(told({}, ledWith(nodesWith(['km'], [{ ...NOTE, harm: 'Reported' }])))).toEqual([
       'attention nodes a:NoSchedule is missing on 1 node',
     ]);
   });
 
   it('is one for each reason', () => {
-    const map = nodesWith(['mk', 'mk', 'mk']);
     const other: EvaluatedNote = { ...NOTE, blockedBy: 'OtherValuePresent', why: 'of another value' };
-    const rows = map.shown.rows.map((one, index) => ({ ...one, notes: [index === 0 ? 1 : 0] }));
-    const found = problemsOf({}, ledWith({ shown: { ...map.shown, rows }, notes: [NOTE, other] }));
+    const found = problemsOf({}, ledWith(nodesWith(['mk', 'mk', 'mk'], [other, NOTE])));
     expect(found.map(({ names, why }) => [...names.map(({ text }) => text), why])).toEqual([
       ['n1', 'n2', 'TaintPolicy gpu-pool: mode Audit does not set it'],
       ['n0', 'TaintPolicy gpu-pool: of another value'],
@@ -268,10 +268,11 @@ describe('a problem of nodes', () => {
   });
 
   it('has no command for nodes that lack different taints', () => {
-    const map = nodesWith(['mk', 'mk']);
-    const notes = ['a/x:NoSchedule', 'a/y:NoSchedule'].map((taint) => ({ ...NOTE, taint }));
-    const rows = map.shown.rows.map((one, index) => ({ ...one, notes: [index] }));
-    const [found] = problemsOf({}, ledWith({ shown: { ...map.shown, rows }, notes }));
+    const [x, y] = [
+      { ...NOTE, taint: 'a/x:NoSchedule' },
+      { ...NOTE, taint: 'a/y:NoSchedule' },
+    ] as const;
+    const [found] = problemsOf({}, ledWith(nodesWith(['mk', 'mk'], [x, y])));
     expect(found?.text).toBe('a:NoSchedule is missing on 2 nodes');
     expect(found?.fix).toBeUndefined();
   });
@@ -281,8 +282,7 @@ describe('a problem of nodes', () => {
       ...{ policy: `p${index}`, field: 'spec.taints[0]', mode: 'Deny' },
       taint: `t${index}:NoSchedule`,
     }));
-    const { shown, notes } = nodesWith(['m'.repeat(12)]);
-    const found = problemsOf({}, ledWith({ shown: { ...shown, columns }, notes }));
+    const found = problemsOf({}, ledWith(nodesWith(['m'.repeat(12)], [NOTE], columns)));
     expect(found).toHaveLength(9);
     expect(found.at(-1)).toMatchObject({ text: '1 node for 4 more reasons', place: { filters: { show: 'problem' } } });
   });
@@ -325,7 +325,7 @@ describe('a problem of nodes', () => {
       says: 'Sets it on the first 100 of 5,000 nodes.',
     },
   ])('has a command where $why', ({ note, cells = ['mk'], command, says }) => {
-    const [found] = problemsOf({}, ledWith(nodesWith(cells, { ...NOTE, ...note })));
+    const [found] = problemsOf({}, ledWith(nodesWith(cells, [{ ...NOTE, ...note }])));
     expect(found?.fix?.command).toEqual(command);
     if (says !== undefined) expect(found?.fix?.note).toBe(says);
   });
@@ -342,7 +342,7 @@ describe('a problem of DaemonSets', () => {
       kind: 'TolerationPolicy',
       mode: 'Mutate',
       violating: 1,
-      violators: ['ns/cni'],
+      violators: daemonSets('ns/cni'),
     } as const;
     expect(problemsOf({ policies: [lacking] }, led)).toEqual([
       {
@@ -417,7 +417,7 @@ describe('a problem of DaemonSets', () => {
 });
 
 it('names the stuck pods that a RecoveryPolicy finds, which have no page of their own', () => {
-  const violators = ['ns/a-1', 'ns/b-2', 'ns/c-3', 'ns/d-4'];
+  const violators = ['ns/a-1', 'ns/b-2', 'ns/c-3', 'ns/d-4'].map((text) => ({ text }));
   const policy = { ...POLICY, kind: 'RecoveryPolicy', violating: 4, violators } as const;
   expect(problemsOf({ policies: [policy] })).toMatchObject([
     {
@@ -429,15 +429,16 @@ it('names the stuck pods that a RecoveryPolicy finds, which have no page of thei
   ]);
 });
 
-it.each<{ violators: string[]; patches?: { patchesExisting: true }; command: unknown }>([
-  { violators: ['ns/a'], command: 'kubectl rollout restart -n ns daemonset a' },
-  { violators: ['ns/a', 'ns/b'], command: expect.stringContaining('"existing":"Patch"') },
-  { violators: ['ns/a', 'ns/b'], patches: { patchesExisting: true }, command: 'taintkeeper doctor' },
-])('has a command for DaemonSets that no taint keeps off: $violators $patches', ({ violators, patches, command }) => {
+it.each<{ names: string[]; patches?: { patchesExisting: true }; command: unknown }>([
+  { names: ['ns/a'], command: 'kubectl rollout restart -n ns daemonset a' },
+  { names: ['ns/a', 'ns/b'], command: expect.stringContaining('"existing":"Patch"') },
+  { names: ['ns/a', 'ns/b'], patches: { patchesExisting: true }, command: 'taintkeeper doctor' },
+])('has a command for DaemonSets that no taint keeps off: $names $patches', ({ names, patches, command }) => {
+  const violators = daemonSets(...names);
   const policy = { ...POLICY, kind: 'TolerationPolicy', mode: 'Mutate', ...patches } as const;
   const [found] = problemsOf({ policies: [{ ...policy, violating: violators.length, violators }] });
   expect(found?.fix?.command).toEqual(command);
-  expect(found?.names).toEqual(violators.map((text) => ({ text, place: { tab: 'coverage', object: text } })));
+  expect(found?.names).toEqual(violators);
 });
 
 describe('DaemonSets that no taint keeps off, where one has so many tolerations that policies add none', () => {
@@ -461,7 +462,7 @@ describe('DaemonSets that no taint keeps off, where one has so many tolerations 
     },
   ])('$why', ({ others, command }) => {
     const rows = [crowded, ...others];
-    const violators = rows.map(({ namespace, name }) => `${namespace}/${name}`);
+    const violators = daemonSets(...rows.map(({ namespace, name }) => `${namespace}/${name}`));
     const policy = { ...POLICY, kind: 'TolerationPolicy', mode: 'Mutate', violating: rows.length } as const;
     const [found] = problemsOf({ policies: [{ ...policy, violators }] }, ledWith(nodesWith(['kk']), rows));
     expect(found?.fix?.command).toEqual(command);

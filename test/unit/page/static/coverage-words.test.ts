@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, it } from 'vitest';
 import type { NodeGroup } from '../../../../src/page/state.ts';
-import { ANSWERS, groupNames } from '../../../../src/page/static/words.js';
+import { ANSWERS, groupNames } from '../../../../src/page/static/coverage-words.js';
 
 const group = (label: string, count = 2): NodeGroup => ({
   label,

@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest';
 import { missingOutcome, type Outcome, onTrial, outcomeText, removalOutcome } from '../../../../src/judge/outcomes.ts';
 import type { PageViolation } from '../../../../src/page/state.ts';
-import { trialOf } from '../../../../src/page/static/words.js';
+import { trialOf } from '../../../../src/page/static/decision-words.js';
 
 const violation = (outcome: Outcome): PageViolation => ({
   ...{ policyKind: 'TaintPolicy', policy: 'pool', field: 'spec.taints[0]', mode: 'Audit', subject: 'a:NoSchedule' },

@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { expect, it } from 'vitest';
 import type { TaintState } from '../../../../src/explain/policies-on-node.ts';
 import type { NodeColumn, NodeMap } from '../../../../src/page/state.ts';
-import { cellOfWord, losses, rowsOf, SHAPES, STATES } from '../../../../src/page/static/node-rows.js';
+import { cellOfWord, lossesOf, rowsOf, SHAPES, STATES } from '../../../../src/page/static/node-rows.js';
 
 const column = (policy: string, index = 0): NodeColumn => ({
   policy,
@@ -76,10 +76,10 @@ it('tells what there is to say of a node, the worst first', () => {
     { taint: 'a:NoSchedule', why: '', harm: 'Repairing' },
     { taint: 'b:NoSchedule', why: '', harm: 'Conflict' },
   ] as const;
-  const row = { name: 'n', ready: true, pool: 0, cells: 'kcm', notes: [1, 0] };
-  expect(losses({ ...MAP, notes }, row)).toEqual([
-    { cell: 'm', column: 2, note: notes[0] },
-    { cell: 'c', column: 1, note: notes[1] },
+  const losses = [[1, 1] as const, [2, 0] as const];
+  expect(lossesOf({ ...MAP, notes }, { name: 'n', ready: true, pool: 0, cells: 'kcm', losses })).toEqual([
+    { cell: 'm', note: notes[0] },
+    { cell: 'c', note: notes[1] },
   ]);
 });
 

@@ -1,13 +1,13 @@
 import { describe, expect, it } from 'vitest';
 import type { CoverageRow, NodeRow, PageDecision, PageProblem, PageState } from '../../../../src/page/state.ts';
 import { gauges } from '../../../../src/page/static/gauges.js';
-import { headline, hrefAt } from '../../../../src/page/static/problems.js';
+import { headline } from '../../../../src/page/static/problems.js';
 
 const NOW = Date.parse('2026-03-14T02:00:00Z');
 
 const POLICY: PageState['policies'][number] = {
   ...{ kind: 'TaintPolicy', name: 'gpu-pool', mode: 'Restore', valid: true, problems: [] },
-  ...{ violators: [], conditions: [], spec: '' },
+  ...{ violators: [], conditions: [], summary: { level: 'ok', word: 'in force', why: '' }, spec: '' },
 };
 const nodes = (...cells: string[]): NonNullable<PageState['nodes']> => ({
   ...{ columns: [], columnsLeftOut: 0, notes: [], unselected: 2, pools: ['p'], waiting: [] },
@@ -50,11 +50,6 @@ it.each([
 
 it('without a cluster, nothing was compared with what is declared', () => {
   expect(headline({ mode: 'standalone', problems: [] })).toBe('Serving requests; no cluster to check');
-});
-
-it('leads to a place by its address', () => {
-  expect(hrefAt({ tab: 'nodes', filters: { show: 'missing', policy: 'p' } })).toBe('#nodes?show=missing&policy=p');
-  expect(hrefAt({ tab: 'coverage', object: 'ns/a' })).toBe('#coverage/ns/a');
 });
 
 describe('the gauge of a tab', () => {

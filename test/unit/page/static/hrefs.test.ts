@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { hrefOf, placeIn } from '../../../../src/page/static/words.js';
+import { hrefAt, hrefOf, placeIn } from '../../../../src/page/static/hrefs.js';
 
 it.each([
   { href: '#nodes', place: { tab: 'nodes', object: '', filters: {} } },
@@ -25,4 +25,9 @@ it('leaves out what filters nothing', () => {
 it('takes a mistyped part of an address unchanged', () => {
   expect(placeIn('#nodes/%zz')).toEqual({ tab: 'nodes', object: '%zz', filters: {} });
   expect(placeIn('')).toEqual({ tab: '', object: '', filters: {} });
+});
+
+it('leads to a place by its address', () => {
+  expect(hrefAt({ tab: 'nodes', filters: { show: 'missing', policy: 'p' } })).toBe('#nodes?show=missing&policy=p');
+  expect(hrefAt({ tab: 'coverage', object: 'ns/a' })).toBe('#coverage/ns/a');
 });
