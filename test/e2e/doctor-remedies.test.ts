@@ -16,7 +16,7 @@ import { checkIgnoredDaemonSets } from '../../src/doctor/checks/ignored-daemon-s
 import { checkOptionalRights } from '../../src/doctor/checks/optional-rights.ts';
 import { checkOtherWebhooks } from '../../src/doctor/checks/other-webhooks.ts';
 import { checkPolicies } from '../../src/doctor/checks/policies.ts';
-import { checkReplicas } from '../../src/doctor/checks/replicas.ts';
+import { checkReplicas } from '../../src/doctor/checks/replicas/replicas.ts';
 import { checkRights } from '../../src/doctor/checks/rights.ts';
 import { checkService } from '../../src/doctor/checks/service.ts';
 import { checkVersions } from '../../src/doctor/checks/versions.ts';
