@@ -25,14 +25,6 @@ export interface CheckResult {
   readonly essential?: true;
 }
 
-/** The result of a check, before its name is added. */
-export type UnnamedResult = Omit<CheckResult, 'name'>;
-
-/** Adds the name. The order of the fields is that of `-o json`. */
-export function named(name: string, { area, ...result }: UnnamedResult): CheckResult {
-  return { area, name, ...result };
-}
-
 /** The names of the checks. Several checks may be printed under one name. */
 export type CheckName =
   | 'installation'
@@ -77,34 +69,43 @@ export const ELECTION_NEEDS = ['Secret', 'clocks', 'Service', 'replicas', 'round
 /** If one of these fails, no replica leads, or the API server refuses the leader's writes. */
 export const LEADER_NEEDS = [...CERTIFICATE_CHECKS, ...NETWORK_CHECKS, 'rights'] as const;
 
-/** What one check finds, before the results of the others are considered. */
-export interface Finding {
+/**
+ * What one check finds, before the results of the others are considered.
+ * @typeParam Name the names of the checks
+ */
+export interface Finding<Name extends string = CheckName> {
   readonly state: CheckState;
   readonly evidence: string;
   readonly remedy?: string;
   readonly essential?: true;
   /** If it differs from the check's area. */
   readonly area?: Area;
-  readonly consequence?: Consequence;
+  /** Its name in the result, if that differs from the check's. */
+  readonly name?: string;
+  readonly consequence?: Consequence<Name>;
 }
 
 /** A finding that is skipped if a check that it depends on has a problem: that problem is its cause. */
-export interface Consequence {
+export interface Consequence<Name extends string = CheckName> {
   /** The evidence of the skipped finding. */
   says(cause: string): string;
   /** The checks that can be its cause, in this order. By default all checks that its own check depends on. */
-  readonly of?: readonly CheckName[];
+  readonly of?: readonly Name[];
 }
 
-/** @typeParam F the facts that it reads */
-export interface Check<F = Facts> {
-  readonly name: CheckName;
+/**
+ * @typeParam F the facts that it reads
+ * @typeParam Name the names of the checks in its list
+ */
+export interface Check<F = Facts, Name extends string = CheckName> {
+  /** Unique in its list. */
+  readonly name: Name;
   /** Its name in results, if that differs. */
-  readonly printed?: CheckName;
+  readonly printed?: Name;
   readonly area: Area;
   /** The checks whose problem can be the cause of what this one finds. The first that has a problem is named. */
-  readonly dependsOn: readonly CheckName[];
-  run(facts: F): Finding | readonly Finding[];
+  readonly dependsOn: readonly Name[];
+  run(facts: F): Finding<Name> | readonly Finding<Name>[];
 }
 
 export function finding(state: CheckState, evidence: string, remedy?: string): Finding {
@@ -112,16 +113,16 @@ export function finding(state: CheckState, evidence: string, remedy?: string): F
 }
 
 /** A skipped check without which the diagnosis cannot be `healthy`. */
-export function essentialSkip(why: string): Finding {
-  return { ...finding('skipped', why), essential: true };
+export function essentialSkip(why: string, remedy?: string): Finding {
+  return { ...finding('skipped', why, remedy), essential: true };
 }
 
 /** The finding, unless one of its causes has a problem. */
-export function consequence(
-  finding: Finding,
+export function consequence<Name extends string = CheckName>(
+  finding: Finding<Name>,
   says: Consequence['says'] = (cause) => `${finding.evidence}: see ${cause}`,
-  of?: readonly CheckName[],
-): Finding {
+  of?: readonly Name[],
+): Finding<Name> {
   return { ...finding, consequence: { says, ...(of ? { of } : {}) } };
 }
 

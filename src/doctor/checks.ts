@@ -18,7 +18,7 @@ import { checkOptionalRights } from './checks/optional-rights.ts';
 import { checkOtherWebhooks } from './checks/other-webhooks.ts';
 import { checkPolicies } from './checks/policies.ts';
 import { checkRegistration } from './checks/registration.ts';
-import { checkReplicas } from './checks/replicas.ts';
+import { checkReplicas } from './checks/replicas/replicas.ts';
 import { checkRights } from './checks/rights.ts';
 import { checkRoundTrip } from './checks/round-trip.ts';
 import { checkSecret } from './checks/secret.ts';

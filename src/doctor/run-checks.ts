@@ -1,18 +1,22 @@
 import { printable } from '../text/printable.ts';
-import type { Check, CheckName, CheckResult, Finding } from './check.ts';
+import type { Check, CheckResult, Finding } from './check.ts';
 
 /**
  * Runs checks. Only causes are problems: a finding that may follow from the problem of another check is skipped, and names that check.
  * @param selected the checks whose results are returned; of the others only those run that these depend on
  * @throws Error if a check depends on itself, or on one that is not in the list
  */
-export function runChecks<F>(all: readonly Check<F>[], facts: F, selected: readonly Check<F>[] = all): CheckResult[] {
-  const results = new Map<CheckName, readonly CheckResult[] | 'running'>();
+export function runChecks<F, Name extends string>(
+  all: readonly Check<F, Name>[],
+  facts: F,
+  selected: readonly Check<F, Name>[] = all,
+): CheckResult[] {
+  const results = new Map<Name, readonly CheckResult[] | 'running'>();
   /** The problems from which skipped results follow. What depends on a skipped check has the same cause. */
   const causes = new Map<CheckResult, CheckResult>();
   return selected.flatMap(resultsOf);
 
-  function resultsOf(check: Check<F>): readonly CheckResult[] {
+  function resultsOf(check: Check<F, Name>): readonly CheckResult[] {
     const earlier = results.get(check.name);
     if (earlier === 'running') throw new Error(`${check.name} depends on itself`);
     if (earlier) return earlier;
@@ -23,9 +27,9 @@ export function runChecks<F>(all: readonly Check<F>[], facts: F, selected: reado
     return ofCheck;
   }
 
-  function resultOf(check: Check<F>, { consequence, area = check.area, ...finding }: Finding): CheckResult {
+  function resultOf(check: Check<F, Name>, found: Finding<Name>): CheckResult {
+    const { consequence, area = check.area, name = check.printed ?? check.name, ...finding } = found;
     const { evidence, remedy } = finding;
-    const name = check.printed ?? check.name;
     const cause = consequence && causeAmong(consequence.of ?? check.dependsOn);
     if (cause) {
       const evidence = printable(consequence.says(cause.name));
@@ -37,7 +41,7 @@ export function runChecks<F>(all: readonly Check<F>[], facts: F, selected: reado
     return { area, name, ...finding, ...words };
   }
 
-  function causeAmong(names: readonly CheckName[]): CheckResult | undefined {
+  function causeAmong(names: readonly Name[]): CheckResult | undefined {
     const candidates = names.flatMap((name) => resultsOf(named(name)));
     return (
       candidates.find(({ state }) => state === 'problem') ??
@@ -45,7 +49,7 @@ export function runChecks<F>(all: readonly Check<F>[], facts: F, selected: reado
     );
   }
 
-  function named(name: CheckName): Check<F> {
+  function named(name: Name): Check<F, Name> {
     const check = all.find((candidate) => candidate.name === name);
     if (!check) throw new Error(`there is no check ${name}`);
     return check;

@@ -16,13 +16,14 @@ import { checkIgnoredDaemonSets } from '../../src/doctor/checks/ignored-daemon-s
 import { checkOptionalRights } from '../../src/doctor/checks/optional-rights.ts';
 import { checkOtherWebhooks } from '../../src/doctor/checks/other-webhooks.ts';
 import { checkPolicies } from '../../src/doctor/checks/policies.ts';
-import { checkReplicas } from '../../src/doctor/checks/replicas.ts';
+import { checkReplicas } from '../../src/doctor/checks/replicas/replicas.ts';
 import { checkRights } from '../../src/doctor/checks/rights.ts';
 import { checkService } from '../../src/doctor/checks/service.ts';
 import { checkVersions } from '../../src/doctor/checks/versions.ts';
 import { type ClusterFacts, gatherCluster } from '../../src/doctor/facts/cluster-facts.ts';
 import type { Facts } from '../../src/doctor/facts/facts.ts';
-import { findInstallation, type Installation } from '../../src/doctor/facts/installation.ts';
+import { findInstallation } from '../../src/doctor/facts/find-installation.ts';
+import type { Installation } from '../../src/doctor/facts/installation.ts';
 import { readingOf } from '../../src/doctor/facts/reading.ts';
 import type { ReplicaFacts } from '../../src/doctor/facts/replica-facts.ts';
 import { gatherService } from '../../src/doctor/facts/service-facts.ts';

@@ -4,7 +4,7 @@ import { isAbsolute, join } from 'node:path';
 import { Command } from 'commander';
 import { diagnose } from '../../doctor/diagnosis.ts';
 import { examine } from '../../doctor/talos/examine.ts';
-import type { DesiredConfiguration } from '../../doctor/talos/talos-nodes.ts';
+import type { DesiredConfiguration } from '../../doctor/talos/talos-facts.ts';
 import { InputError } from '../../files/input-error.ts';
 import { readBoundedText, sourceName } from '../../files/text-files.ts';
 import { disabledIn } from '../../talos/lint/disabled-rules.ts';

@@ -1,6 +1,7 @@
+import type { Search } from './choose-installation.ts';
 import type { ClusterFacts } from './cluster-facts.ts';
 import type { Dialled } from './dial.ts';
-import type { Installation, Search } from './installation.ts';
+import type { Installation } from './installation.ts';
 import type { ReplicaFacts } from './replica-facts.ts';
 import type { ServiceFacts } from './service-facts.ts';
 

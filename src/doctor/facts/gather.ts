@@ -1,10 +1,11 @@
 import type { ApiClient, UserClient } from '../../cluster/client/api-client.ts';
 import { hostOf } from '../../cluster/installation/service-endpoint.ts';
 import { serverName } from '../../cluster/installation/service-ref.ts';
+import type { InstallationChoice, Search } from './choose-installation.ts';
 import { gatherCluster } from './cluster-facts.ts';
 import { clockAhead, type Dialled, dial } from './dial.ts';
 import type { Facts } from './facts.ts';
-import { findInstallation, type InstallationChoice, type Search } from './installation.ts';
+import { findInstallation } from './find-installation.ts';
 import { calledPort, listedReplicas } from './listed-replicas.ts';
 import { recogniserFor } from './recognition.ts';
 import { ANSWER_TIMEOUT_MS, probeReplica, type ReplicaFacts, type Sockets } from './replica-facts.ts';

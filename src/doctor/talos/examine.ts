@@ -4,14 +4,16 @@ import { parseEndpoint } from '../../talos/endpoint.ts';
 import { type MachineConfiguration, readMachineConfiguration } from '../../talos/machine-configuration.ts';
 import type { TalosContext } from '../../talos/talosconfig.ts';
 import type { CheckResult } from '../check.ts';
+import { runChecks } from '../run-checks.ts';
 import type { askTalos, TalosAnswers } from './ask-apid.ts';
 import type { Called } from './called.ts';
 import { identityOf, judgeClient } from './client-certificate.ts';
 import { type DialledApi, dialApid } from './dial-apid.ts';
 import { judgeApi } from './judged-api.ts';
 import { callableApis, endpointsToCall, nodesToCall } from './nodes-to-call.ts';
-import { checkTalosApi } from './talos-api.ts';
-import { checkTalosNodes, type DesiredConfiguration } from './talos-nodes.ts';
+import { ownClock } from './own-clock.ts';
+import { talosChecks } from './talos-checks.ts';
+import type { DesiredConfiguration } from './talos-facts.ts';
 
 /**
  * Dials the endpoints of the context and the named nodes, calls those that can be called, and checks what they answer.
@@ -39,7 +41,8 @@ export async function examine(
   const calling = { ca: context.ca, identity, timeoutMs, readsConfiguration: desired !== undefined };
   const answers =
     called.length === 0 && endpoints.length === 0 ? NO_ANSWERS : await answersOf(called, endpoints, calling);
-  return [...checkTalosApi(context, client, judged, answers, now), ...checkTalosNodes(answers.nodes, desired)];
+  const facts = { context, client, clock: ownClock(context, dialled, now), apis: judged, answers, desired, now };
+  return runChecks(talosChecks(facts), facts);
 }
 
 const NO_ANSWERS: TalosAnswers = { nodes: [], workers: [] };

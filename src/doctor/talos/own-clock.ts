@@ -3,8 +3,9 @@ import { parseCertificates } from '../../certs/bundle.ts';
 import { signerOf } from '../../certs/chain.ts';
 import { invalidAt } from '../../certs/inspect.ts';
 import type { TalosContext } from '../../talos/talosconfig.ts';
-import type { CheckResult } from '../check.ts';
+import { consequence, type Finding, finding } from '../check.ts';
 import { hostPort } from '../facts/dial.ts';
+import { certificateCheckAt } from './check-names.ts';
 import type { DialledApi } from './dial-apid.ts';
 import { SET_CLOCK } from './remedies.ts';
 
@@ -44,31 +45,26 @@ export function ownClock({ ca, crt }: TalosContext, dialled: readonly DialledApi
   return accepting && { is, proof: `${accepting.at} accepts it`, at: accepting.at, isSeenAtNode: false };
 }
 
-/** The result for a client certificate that is not valid by the wrong clock of this machine. Undefined if the clock is not the cause. */
-export function checkClientByClock(
+/**
+ * The problem that the client certificate is not valid by the wrong clock of this machine. It follows from the certificate of the node that shows the
+ * same. Undefined if the clock is not the cause.
+ */
+export function clientByClock(
   { crt }: TalosContext,
   clock: OwnClock | undefined,
   now: Date,
-): CheckResult | undefined {
+): Finding<string> | undefined {
   const [client] = parseCertificates(crt ?? '');
   if (!client || !clock || clockBy(client, now) !== clock.is) return undefined;
-  const evidence = `by this machine's clock, it is ${invalidAt(client, now)}`;
-  const check = 'client certificate';
-  if (clock.isSeenAtNode)
-    return {
-      area: 'certificate',
-      name: check,
-      state: 'skipped',
-      evidence: `${evidence}, and that clock is ${clock.is}: see ${clock.at}`,
-    };
-  const other = clock.is === 'ahead' ? 'behind' : 'ahead';
-  return {
-    area: 'certificate',
-    name: check,
-    state: 'problem',
-    evidence: `clocks: ${evidence}, and ${clock.proof}: this machine's clock is ${clock.is}, or the node's is ${other}`,
-    remedy: SET_CLOCK,
-  };
+  const { is, proof, at, isSeenAtNode } = clock;
+  const told = `by this machine's clock, it is ${invalidAt(client, now)}`;
+  const other = is === 'ahead' ? 'behind' : 'ahead';
+  const evidence = `clocks: ${told}, and ${proof}: this machine's clock is ${is}, or the node's is ${other}`;
+  return consequence(
+    finding('problem', evidence, SET_CLOCK),
+    (cause) => `${told}, and that clock is ${is}: see ${cause}`,
+    isSeenAtNode ? [certificateCheckAt(at)] : [],
+  );
 }
 
 /** How this machine's clock is wrong if the certificate is valid. */

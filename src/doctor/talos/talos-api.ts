@@ -2,50 +2,25 @@ import type { X509Certificate } from 'node:crypto';
 import { namesText } from '../../certs/certificate-names.ts';
 import { issuerOf } from '../../certs/distinguished-name.ts';
 import type { TalosContext } from '../../talos/talosconfig.ts';
-import { type CheckResult, named, type UnnamedResult } from '../check.ts';
-import { type ConnectionFault, type FaultKind, hostPort } from '../facts/dial.ts';
+import { consequence, finding } from '../check.ts';
+import type { ConnectionFault, FaultKind } from '../facts/dial.ts';
 import type { TalosAnswers } from './ask-apid.ts';
-import { type ClientJudgement, isUsable } from './client-certificate.ts';
+import { CLIENT_CERTIFICATE, TALOSCONFIG } from './check-names.ts';
 import { describeCa, isMixed } from './context-ca.ts';
 import { type DialledApi, isAt } from './dial-apid.ts';
 import type { ApiJudgement, JudgedApi } from './judged-api.ts';
-import { checkClientByClock, type OwnClock, ownClock } from './own-clock.ts';
+import { refusedClient } from './refused-client.ts';
 import { chooseOrRenew, firstConfiguration, SET_CLOCK, SET_ENDPOINTS } from './remedies.ts';
-import { checkClient, checkContext, refusedClient } from './talosconfig-checks.ts';
+import type { TalosFacts, TalosFinding } from './talos-facts.ts';
 
-/**
- * Checks how Talos' API is reached with a talosconfig. Causes are problems, and what follows from them is skipped.
- * @param answers of the nodes that were called, directly or through an endpoint, and of the endpoints
- */
-export function checkTalosApi(
-  context: TalosContext,
-  client: ClientJudgement,
-  judged: readonly JudgedApi[],
-  answers: TalosAnswers,
-  now: Date,
-): CheckResult[] {
-  const clock = ownClock(context, judged, now);
-  const given = { now, clientIsUsable: isUsable(client), clock };
-  return [
-    ...checkContext(context, judged.length > 0),
-    checkClientByClock(context, clock, now) ?? checkClient(context, client, now),
-    ...judged.map(
-      (api) =>
-        passedOn(api, answers) ??
-        passingNothing(api, answers) ??
-        named(
-          hostPort(api.host, api.port),
-          checkApi(api, context, { ...given, saysMaintenance: saysMaintenance(api, answers) }),
-        ),
-    ),
-    ...versionNotAsked(context),
-  ];
+/** Checks that the certificate of an address is valid now. No finding unless it is of the CA of the context. */
+export function checkApiCertificate({ host, judgement }: JudgedApi, facts: TalosFacts): readonly TalosFinding[] {
+  return judgement.is === 'not valid now' ? [notValidNow(host, judgement, facts)] : [];
 }
 
-function versionNotAsked({ otherAuth }: TalosContext): CheckResult[] {
-  if (otherAuth === undefined) return [];
-  const evidence = `the version of Talos is not asked for with ${otherAuth}: talosctl version`;
-  return [{ area: 'configuration', name: 'version', state: 'skipped', evidence }];
+/** Checks how an address answers. No finding if {@link checkApiCertificate} has one. */
+export function checkApi(api: JudgedApi, facts: TalosFacts): readonly TalosFinding[] {
+  return [passedOn(api, facts.answers) ?? passingNothing(api, facts.answers) ?? findingOf(api, facts)].flat();
 }
 
 /** Whether Talos told its version to an unknown client, as it does in maintenance mode only. */
@@ -57,11 +32,10 @@ function saysMaintenance(api: DialledApi, { nodes }: TalosAnswers): boolean {
 }
 
 /** The result for an endpoint that is a worker. The node itself may be healthy, but talosctl cannot reach another node through it. */
-function passingNothing(api: DialledApi, { workers }: TalosAnswers): CheckResult | undefined {
+function passingNothing(api: DialledApi, { workers }: TalosAnswers): TalosFinding | undefined {
   if (!workers.some(isAt(api))) return undefined;
   return {
     area: 'configuration',
-    name: hostPort(api.host, api.port),
     state: 'problem',
     evidence:
       'this endpoint is a worker, which passes no calls on to other nodes (no request forwarding), and talosctl sends every call through an endpoint',
@@ -70,20 +44,18 @@ function passingNothing(api: DialledApi, { workers }: TalosAnswers): CheckResult
 }
 
 /** The result for a node that is not reached directly, and was called through an endpoint, as talosctl does. */
-function passedOn({ host, port, answer }: DialledApi, { nodes }: TalosAnswers): CheckResult | undefined {
+function passedOn({ host, answer }: DialledApi, { nodes }: TalosAnswers): TalosFinding | undefined {
   const called = nodes.find(({ name, isForwarded }) => name === host && isForwarded);
   if (!called || answer.outcome === 'greeted') return undefined;
   const { message } = answer.fault;
   return called.version.ok
     ? {
         area: 'network',
-        name: hostPort(host, port),
         state: 'ok',
         evidence: `it answers through ${called.at.host}, though not to this machine (${message})`,
       }
     : {
         area: 'network',
-        name: hostPort(host, port),
         state: 'skipped',
         evidence: `this machine does not reach it either (${message}): see ${host}`,
       };
@@ -101,28 +73,22 @@ const NETWORK: Readonly<Record<FaultKind, string>> = {
   other: 'cannot be dialled',
 };
 
-interface Circumstances {
-  readonly now: Date;
-  readonly clientIsUsable: boolean;
-  /** If a wrong clock is this machine's. */
-  readonly clock: OwnClock | undefined;
-  readonly saysMaintenance: boolean;
-}
-
-function checkApi({ host, port, judgement }: JudgedApi, context: TalosContext, given: Circumstances): UnnamedResult {
+function findingOf(api: JudgedApi, facts: TalosFacts): TalosFinding | readonly TalosFinding[] {
+  const { host, port, judgement } = api;
+  const { context } = facts;
   switch (judgement.is) {
     case 'unreached':
-      return checkUnreached(port, judgement.fault);
+      return unreached(port, judgement.fault);
     case 'refusing':
-      return refusedClient(judgement.said, context, given);
+      return refusedClient(judgement.said, facts);
     case 'not comparable':
       return withoutCa(context);
     case 'of another CA':
-      return checkUnknownIssuer(host, judgement, context, given);
+      return unknownIssuer(api, judgement, facts);
     case 'not valid now':
-      return checkValidity(host, judgement, given);
+      return [];
     case 'of another name':
-      return checkName(host, judgement.leaf);
+      return wrongName(host, judgement.leaf);
     case 'trusted': {
       const until = judgement.leaf.validToDate.toISOString();
       const evidence = `Talos' API answers; its certificate is of this CA, until ${until}`;
@@ -131,7 +97,7 @@ function checkApi({ host, port, judgement }: JudgedApi, context: TalosContext, g
   }
 }
 
-function checkUnreached(port: number, { kind, message }: ConnectionFault): UnnamedResult {
+function unreached(port: number, { kind, message }: ConnectionFault): TalosFinding {
   const evidence = `port ${port} ${NETWORK[kind]} (${message})`;
   if (kind !== 'refused' && kind !== 'silent') return { area: 'network', state: 'problem', evidence };
   const remedy = `see the console of the machine, and check that no firewall on the way closes port ${port}`;
@@ -139,34 +105,29 @@ function checkUnreached(port: number, { kind, message }: ConnectionFault): Unnam
 }
 
 /** The result for a context that has no CA, as those with other authentication than certificates. */
-function withoutCa({ name, otherAuth }: TalosContext): UnnamedResult {
+function withoutCa({ name, otherAuth }: TalosContext): TalosFinding {
   return otherAuth
     ? {
         area: 'network',
         state: 'ok',
         evidence: `it answers; context ${name} has no CA to compare its certificate with`,
       }
-    : {
-        area: 'certificate',
-        state: 'skipped',
-        evidence: 'there is no CA to compare its certificate with: see talosconfig',
-      };
+    : consequence(finding('skipped', 'there is no CA to compare its certificate with'), undefined, [TALOSCONFIG]);
 }
 
 /** The result for a server whose certificate is not of the CA of the context. */
-function checkUnknownIssuer(
-  host: string,
+function unknownIssuer(
+  api: JudgedApi,
   { leaf, acceptsUs }: Extract<ApiJudgement, { readonly is: 'of another CA' }>,
-  context: TalosContext,
-  { saysMaintenance }: Circumstances,
-): UnnamedResult {
-  if (saysMaintenance) {
+  { context, answers }: TalosFacts,
+): TalosFinding {
+  if (saysMaintenance(api, answers)) {
     return {
       area: 'configuration',
       state: 'problem',
       evidence:
         'it asks for no client certificate, its own is of another CA, and its API answers as Talos in maintenance mode does, without a configuration',
-      remedy: firstConfiguration(host, 'FILE'),
+      remedy: firstConfiguration(api.host, 'FILE'),
     };
   }
   const other = `its certificate is of another CA (issuer ${issuerOf(leaf)}) than the talosconfig's (${describeCa(context.ca ?? '')})`;
@@ -178,28 +139,23 @@ function checkUnknownIssuer(
       remedy: chooseOrRenew(context),
     };
   }
-  if (isMixed(context)) {
-    return {
-      area: 'certificate',
-      state: 'skipped',
-      evidence:
-        'it does not refuse the client certificate, and its own is not of the CA of the context either: see client certificate',
-    };
-  }
-  return {
-    area: 'certificate',
-    state: 'problem',
-    evidence: `${other}, and yet it does not refuse the client certificate: its CA is being replaced, or it is another service, or it is Talos without a configuration and did not answer as such`,
-    remedy: 'see the console of the machine',
-  };
+  const replaced = finding(
+    'problem',
+    `${other}, and yet it does not refuse the client certificate: its CA is being replaced, or it is another service, or it is Talos without a configuration and did not answer as such`,
+    'see the console of the machine',
+  );
+  const isAsMixed = 'it does not refuse the client certificate, and its own is not of the CA of the context either';
+  return isMixed(context)
+    ? consequence(replaced, () => `${isAsMixed}: see ${CLIENT_CERTIFICATE}`, [CLIENT_CERTIFICATE])
+    : replaced;
 }
 
 /** The problem of a certificate that is not valid now, which says that a clock is wrong. */
-function checkValidity(
+function notValidNow(
   host: string,
   { leaf, reason }: Extract<ApiJudgement, { readonly is: 'not valid now' }>,
-  { now, clock }: Circumstances,
-): UnnamedResult {
+  { now, clock }: TalosFacts,
+): TalosFinding {
   const isEarly = now < leaf.validFromDate;
   const [ours, theirs] = isEarly
     ? (['behind', 'ahead'] as const)
@@ -216,7 +172,7 @@ function checkValidity(
   };
 }
 
-function checkName(host: string, leaf: X509Certificate): UnnamedResult {
+function wrongName(host: string, leaf: X509Certificate): TalosFinding {
   return {
     area: 'configuration',
     state: 'problem',

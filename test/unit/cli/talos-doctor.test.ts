@@ -245,6 +245,19 @@ describe('the clock of this machine is ahead, so that the client certificate loo
     ]);
   });
 
+  it('which is said of the client certificate, where the nodes are of another cluster', async () => {
+    const other = await talosCa();
+    const both = await Promise.all([1, 2].map(async () => startApid(await servingPair(other), other)));
+    setClock(400);
+    const { checks } = await diagnosed(talosconfig(both, ca, client));
+    expect(checks.find(({ name }) => name === 'client certificate')).toMatchObject({
+      state: 'problem',
+      evidence: expect.stringMatching(
+        /^clocks: .*, and the certificates of all nodes show it: this machine's clock is /,
+      ),
+    });
+  });
+
   it('or is right, where the node says by TLS that it has expired', needsOpenssl, async () => {
     const at = await startOpenssl(await servingPair(ca, { to: 1000 }), ca, 400);
     setClock(400);

@@ -1,9 +1,10 @@
 import { expect, it } from 'vitest';
-import { checkTalosNodes } from '../../../src/doctor/talos/talos-nodes.ts';
-import { parseDocuments } from '../../../src/files/documents.ts';
-import { readMachineConfiguration } from '../../../src/talos/machine-configuration.ts';
-
-type NodeAnswer = Parameters<typeof checkTalosNodes>[0][number];
+import { runChecks } from '../../../../src/doctor/run-checks.ts';
+import type { NodeAnswer } from '../../../../src/doctor/talos/ask-apid.ts';
+import { configurationChecks } from '../../../../src/doctor/talos/desired-configuration.ts';
+import type { TalosFacts } from '../../../../src/doctor/talos/talos-facts.ts';
+import { parseDocuments } from '../../../../src/files/documents.ts';
+import { readMachineConfiguration } from '../../../../src/talos/machine-configuration.ts';
 
 const running = (version: string) =>
   ({
@@ -23,7 +24,9 @@ it.each([
   { versions: ['v1.14.0'], refused: false },
 ])('a list for one argument is refused before 1.13.6: $versions', ({ versions, refused }) => {
   const configuration = readMachineConfiguration(parseDocuments(LIST, 'f.yaml'), 'f.yaml');
-  const results = checkTalosNodes(versions.map(running), { file: 'f.yaml', configuration, disabled: [] });
+  const checks = configurationChecks({ file: 'f.yaml', configuration, disabled: [] }, versions.map(running));
+  // These read no other facts.
+  const results = runChecks(checks, {} as TalosFacts);
   const problems = results.filter(({ state }) => state === 'problem');
   expect(problems.map(({ evidence }) => evidence)).toEqual(
     refused ? [expect.stringContaining('Talos 1.13.0 to 1.13.5 cannot read a list here')] : [],
