@@ -17,6 +17,7 @@ import { inAudit, type NativelyExpressible, needsNativePolicies } from '../../po
 import type { Policy } from '../../policy/policy.ts';
 import { type NativeCondition, reported } from '../../policy/reporting/status-conditions.ts';
 import { createBackOff } from '../../runtime/back-off.ts';
+import { createSubject } from '../../runtime/source.ts';
 import { ownedByClusterRole } from '../cluster-role-owner.ts';
 import { type Controller, POLICIES_GATHER_MS, type Run, startController } from '../controller.ts';
 import type { Rights } from '../optional-rights.ts';
@@ -60,7 +61,9 @@ export function startBackstop(run: Run, options: BackstopOptions): Controller {
   const { policies, rights, reports } = options;
   const { signal, log } = run;
   const { reconcile, condition, problems } = backstop(options, log);
-  const changes = reports.add('backstop', {
+  const changes = createSubject();
+  reports.add('backstop', {
+    changes,
     problems,
     conditions(policy) {
       const found = condition(policy);

@@ -6,6 +6,7 @@ import { compareResourceVersions } from '../../cluster/watch/resource-version.ts
 import { type PatchBlockedBy, patchBlockedBy } from '../../judge/patch-blocked-by.ts';
 import type { PatchedDaemonSet } from '../../policy/reporting/policy-status.ts';
 import type { RecordedEvent } from '../../policy/reporting/recorded-event.ts';
+import { createSubject } from '../../runtime/source.ts';
 import type { Nodes, WatchedDaemonSets, WatchedNodes } from '../cluster-watches.ts';
 import { type Controller, type Run, startController } from '../controller.ts';
 import type { Rights } from '../optional-rights.ts';
@@ -92,7 +93,9 @@ export function startDaemonSetPatching(run: Run, options: DaemonSetPatchingOptio
     | WrittenPatch
     | undefined;
 
-  const changes = reports.add('daemonSets', {
+  const changes = createSubject();
+  reports.add('daemonSets', {
+    changes,
     problems: () => problems,
     // A status that was written before would lose the problems that the earlier leader has reported.
     conditions: ({ kind }) => (kind === 'TolerationPolicy' && !isAttempted ? 'pending' : []),

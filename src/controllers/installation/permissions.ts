@@ -33,13 +33,15 @@ export function startPermissions(run: Run, options: PermissionsOptions): Rights 
   let permitted: ReadonlyMap<OptionalRight, boolean> = new Map();
   /** The problems that were logged: each is logged once. */
   let logged = new Set<string>();
-  const report = reports.add('rights', {
+  const reportChanges = createSubject();
+  reports.add('rights', {
+    changes: reportChanges,
     // For native policies, another condition reports it.
     problems: () => found().flatMap(({ right, problem }) => (right === 'nativePolicies' ? [] : [problem])),
   });
   const reconciler = startController(run, 'permissions', reconcile);
   policies.changes.subscribe(() => reconciler.restart(), signal);
-  changes.subscribe(report.next, signal);
+  changes.subscribe(reportChanges.next, signal);
 
   return {
     permits(right) {

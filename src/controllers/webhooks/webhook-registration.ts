@@ -9,7 +9,7 @@ import type { ClusterPolicies } from '../../cluster/policies/policies.ts';
 import { versionInForce } from '../../cluster/policies/policy-object.ts';
 import { reported } from '../../policy/reporting/status-conditions.ts';
 import { orAborted } from '../../runtime/abort.ts';
-import type { Source } from '../../runtime/source.ts';
+import { createSubject, type Source } from '../../runtime/source.ts';
 import { type Controller, POLICIES_GATHER_MS, type Run, startController } from '../controller.ts';
 import type { Reports } from '../reports.ts';
 import { carriedCas } from './carried-cas.ts';
@@ -61,7 +61,9 @@ export function startWebhookRegistration(run: Run, options: WebhookRegistrationO
   /** Why the webhook configurations are not known. */
   let unread: string | undefined;
 
-  const changes = reports.add('webhooks', {
+  const changes = createSubject();
+  reports.add('webhooks', {
+    changes,
     ready: attempted.promise,
     conditions(policy) {
       // Native policies enforce a TolerationRestriction, and the leader a RecoveryPolicy.

@@ -13,6 +13,7 @@ import type { PolicyStatus } from '../../../../src/policy/reporting/policy-statu
 import type { TaintPolicySpec } from '../../../../src/policy/taint-policy.ts';
 import type { TolerationPolicySpec } from '../../../../src/policy/toleration-policy.ts';
 import type { TolerationRestrictionSpec } from '../../../../src/policy/toleration-restriction.ts';
+import { createSubject } from '../../../../src/runtime/source.ts';
 import { policySet } from '../../policy/policies.ts';
 import { nodeEntry } from '../nodes/node-entries.ts';
 
@@ -26,7 +27,11 @@ interface Cluster {
 }
 
 /** What is found of policies without a status. */
-async function evaluated(cluster: Cluster, report: Report, isRead: (source: ComparedKind) => boolean = () => true) {
+async function evaluated(
+  cluster: Cluster,
+  report: Omit<Report, 'changes'>,
+  isRead: (source: ComparedKind) => boolean = () => true,
+) {
   const { taint = {}, toleration = {}, restriction = {}, unknown, nodes = [] } = cluster;
   const kinds = { TaintPolicy: taint, TolerationPolicy: toleration, TolerationRestriction: restriction };
   const objects = Object.entries(kinds).flatMap(([kind, specs]) =>
@@ -38,7 +43,7 @@ async function evaluated(cluster: Cluster, report: Report, isRead: (source: Comp
     ),
   );
   const reports = createReports();
-  reports.add('nodes', report);
+  reports.add('nodes', { changes: createSubject(), ...report });
   const { policies, problems } = await evaluatePolicies({
     isRead,
     objects,
