@@ -143,7 +143,6 @@ function startControllers(
       namespace,
       nodes,
       daemonSets,
-      synced,
       policies,
       rights,
       recordEvent,
