@@ -15,8 +15,8 @@ import type { Controller, Run } from './controllers/controller.ts';
 import { startDaemonSetPatching } from './controllers/daemon-sets/daemon-set-patching.ts';
 import { startDefaultPolicies } from './controllers/installation/default-policies.ts';
 import { startDrainRelease } from './controllers/installation/drain-release.ts';
-import { startPermissions } from './controllers/installation/permissions.ts';
 import { startReplicaSpread } from './controllers/installation/replica-spread.ts';
+import { startRightsCheck } from './controllers/installation/rights-check.ts';
 import { startRoleOwnership } from './controllers/installation/role-ownership.ts';
 import { startPoolReview } from './controllers/node-pools/pool-review.ts';
 import { startNodeRepair } from './controllers/nodes/node-repair.ts';
@@ -108,7 +108,7 @@ function startControllers(
   const { nodes, daemonSets, synced } = started(watchCluster(run, client));
   const reports = createReports();
 
-  const rights = started(startPermissions(run, { client, policies, audit, reports }));
+  const rights = started(startRightsCheck(run, { client, policies, audit, reports }));
   started(
     startWebhookRegistration(run, {
       client,
