@@ -1,7 +1,7 @@
 import type { ConfigurationPhase } from '../../cluster/admission-registration/webhook-configurations.ts';
 import type { ServiceRef } from '../../cluster/installation/service-ref.ts';
 import { PHASES } from '../../judge/decision.ts';
-import { enforcing, type Needed, neededWebhooks } from './needed-webhooks.ts';
+import { enforcing, type PolicyNeeds, phaseWebhooks } from './phase-webhooks.ts';
 import type { RegisteredVersions } from './registered-versions.ts';
 import type { StoredConfigurations } from './stored-configurations.ts';
 import type { WebhookWriter } from './webhook-writer.ts';
@@ -32,7 +32,7 @@ export interface WebhookRun {
  * Registers the webhooks that policies need, restores what other writers changed, and removes webhooks that no policy needs. A fault of one
  * configuration does not prevent the write of the other. Throws nothing.
  */
-export async function applyWebhooks(needed: Needed, context: WebhookRunContext): Promise<WebhookRun> {
+export async function applyWebhooks(needed: PolicyNeeds, context: WebhookRunContext): Promise<WebhookRun> {
   const { service, mergeBundle, stored, registered, writer } = context;
   const faults: Error[] = [];
   const differences: string[] = [];
@@ -58,7 +58,7 @@ export async function applyWebhooks(needed: Needed, context: WebhookRunContext):
 
   async function apply(phase: ConfigurationPhase): Promise<void> {
     const bundle = mergeBundle();
-    const webhooks = neededWebhooks(phase, needed, stored.get(phase), { service, bundle });
+    const webhooks = phaseWebhooks(phase, needed, stored.get(phase), { service, bundle });
     try {
       const waitMs = await writer.write(phase, webhooks, bundle);
       if (waitMs !== undefined) waits.push(waitMs);

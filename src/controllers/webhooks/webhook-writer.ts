@@ -18,7 +18,7 @@ import { type Ownership, ownedByClusterRole } from '../cluster-role-owner.ts';
 import { CONFLICT_PAUSE_MS } from '../controller.ts';
 import { type DesiredFields, updateManaged } from '../managed-objects.ts';
 import { limitRepairs } from '../repair-limit.ts';
-import { isSameService } from './needed-webhooks.ts';
+import { isSameService } from './phase-webhooks.ts';
 import type { ServiceCheck } from './service-check.ts';
 import type { StoredConfigurations } from './stored-configurations.ts';
 

@@ -12,7 +12,7 @@ import { type DesiredOptions, desiredWebhooks, WARNING_WEBHOOK, warningWebhook }
 const TIMEOUT_SECONDS = 2;
 
 /** What the installed policies need. */
-export interface Needed {
+export interface PolicyNeeds {
   readonly entries: readonly WebhookEntry[];
   /** Whether all policies could be read. Otherwise no registered webhook is removed. */
   readonly isComplete: boolean;
@@ -24,9 +24,9 @@ export interface Needed {
  * The webhooks of a phase that the policies need. If not all policies could be read, the other stored webhooks that call our Service stay, with
  * the present CAs.
  */
-export function neededWebhooks(
+export function phaseWebhooks(
   phase: ConfigurationPhase,
-  { entries, isComplete }: Needed,
+  { entries, isComplete }: PolicyNeeds,
   stored: WebhookConfiguration | undefined,
   at: Pick<DesiredOptions, 'service' | 'bundle'>,
 ): Webhook[] {
