@@ -15,8 +15,8 @@ import type { Controller, Run } from './controllers/controller.ts';
 import { startDaemonSetPatching } from './controllers/daemon-sets/daemon-set-patching.ts';
 import { startDefaultPolicies } from './controllers/installation/default-policies.ts';
 import { startDrainRelease } from './controllers/installation/drain-release.ts';
-import { startPermissions } from './controllers/installation/permissions.ts';
 import { startReplicaSpread } from './controllers/installation/replica-spread.ts';
+import { startRightsCheck } from './controllers/installation/rights-check.ts';
 import { startRoleOwnership } from './controllers/installation/role-ownership.ts';
 import { startPoolReview } from './controllers/node-pools/pool-review.ts';
 import { startNodeRepair } from './controllers/nodes/node-repair.ts';
@@ -36,7 +36,7 @@ export interface LeaderOptions {
   readonly client: ApiClient;
   readonly namespace: string;
   /** The name of this replica's pod. */
-  readonly identity: string;
+  readonly pod: string;
   readonly service: ServiceRef;
   /** Every policy is taken to be in mode Audit: nothing is written for it. */
   readonly audit: boolean;
@@ -103,17 +103,17 @@ function startControllers(
   options: LeaderOptions,
   started: <T extends Controller>(controller: T) => T,
 ): ClusterState {
-  const { client, namespace, identity, service, audit, ownerClusterRole } = options;
+  const { client, namespace, pod, service, audit, ownerClusterRole } = options;
   const { policies, webhooks, certificates, secret, caOverlapMs, recordEvent } = options;
   const { nodes, daemonSets, synced } = started(watchCluster(run, client));
   const reports = createReports();
 
-  const rights = started(startPermissions(run, { client, policies, audit, reports }));
+  const rights = started(startRightsCheck(run, { client, policies, audit, reports }));
   started(
     startWebhookRegistration(run, {
       client,
       service,
-      pod: identity,
+      pod,
       ownerClusterRole,
       policies,
       webhooks,
@@ -143,7 +143,6 @@ function startControllers(
       namespace,
       nodes,
       daemonSets,
-      synced,
       policies,
       rights,
       recordEvent,
@@ -173,10 +172,8 @@ function startControllers(
   if (secret) {
     started(startCertificateRotation(run, { client, secret, overlapMs: caOverlapMs, webhooks, certificates }));
   }
-  started(startReplicaSpread(run, { client, service, self: identity, nodes, synced: nodes.synced }));
-  started(
-    startDrainRelease(run, { client, service, self: identity, nodes, synced: nodes.synced, giveWay: options.giveWay }),
-  );
+  started(startReplicaSpread(run, { client, service, pod, nodes }));
+  started(startDrainRelease(run, { client, service, pod, nodes, giveWay: options.giveWay }));
   if (options.defaultPolicies) {
     started(startDefaultPolicies(run, { client, namespace, configMap: options.defaultPolicies }));
   }

@@ -2,7 +2,7 @@ import type { PolicyObject } from '../cluster/policies/policy-object.ts';
 import type { SelectingKind } from '../policy/policy.ts';
 import type { NativeReason, ReportedCondition, StalledReason } from '../policy/reporting/status-conditions.ts';
 import { reported } from '../policy/reporting/status-conditions.ts';
-import { createSubject, type Source, type Subject } from '../runtime/source.ts';
+import { createSubject, type Source } from '../runtime/source.ts';
 import { atMost } from '../text/counts.ts';
 
 interface ProblemOf<Kind, Reason> {
@@ -67,6 +67,8 @@ export function problemsOf(
 
 /** What a controller reports about policies, for their status. */
 export interface Report {
+  /** The controller emits on it whenever the report may have changed. */
+  readonly changes: Source;
   /** Resolves when problems and conditions are known. */
   readonly ready?: Promise<unknown>;
   readonly problems?: () => readonly ReportedProblem[];
@@ -80,8 +82,7 @@ export type Reporter = (typeof REPORTERS)[number];
 
 /** The reports of all controllers together. */
 export interface Reports {
-  /** @returns the source of its changes: the controller emits on it whenever the report may have changed */
-  add(reporter: Reporter, report: Report): Subject;
+  add(reporter: Reporter, report: Report): void;
   /** Emits when one of the reports may have changed. */
   readonly changes: Source;
   ready(): Promise<unknown>;
@@ -98,9 +99,7 @@ export function createReports(): Reports {
   return {
     add(reporter, report) {
       reports.set(reporter, report);
-      const own = createSubject();
-      own.subscribe(changes.next);
-      return own;
+      report.changes.subscribe(changes.next);
     },
     changes,
     ready: () => Promise.all(inOrder().map(({ ready }) => ready)),

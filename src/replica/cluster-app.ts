@@ -176,7 +176,7 @@ export async function startClusterApp(options: ClusterAppOptions): Promise<Runni
       signal,
       client: leaderClient(client, leadership),
       namespace,
-      identity,
+      pod: identity,
       service,
       audit,
       policies,

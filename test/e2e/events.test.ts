@@ -13,7 +13,7 @@ import { answer } from '../../src/admission/response.ts';
 import { type ApiClient, connect } from '../../src/cluster/client/api-client.ts';
 import { type Creations, followCreations } from '../../src/cluster/events/creations.ts';
 import { createEventRecorder, type EventRecorder } from '../../src/cluster/events/event-recorder.ts';
-import { EVENT_TIMINGS } from '../../src/cluster/events/event-series.ts';
+import { EVENT_TIMINGS } from '../../src/cluster/events/event-timings.ts';
 import { parsePolicy } from '../../src/policy/policy.ts';
 import { compilePolicies } from '../../src/policy/policy-set.ts';
 import type { RecordedEvent } from '../../src/policy/reporting/recorded-event.ts';

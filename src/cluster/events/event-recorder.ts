@@ -6,7 +6,8 @@ import { throttle, tokenBucket } from '../../runtime/rate-limit.ts';
 import { startTimer } from '../../runtime/timer.ts';
 import type { ApiClient } from '../client/api-client.ts';
 import { type ApiError, isNotFound } from '../client/api-error.ts';
-import { EVENT_TIMINGS, type EventSeries, type EventTimings, eventSeriesStore } from './event-series.ts';
+import { type EventSeries, eventSeriesStore } from './event-series.ts';
+import { EVENT_TIMINGS, type EventTimings } from './event-timings.ts';
 import { type EventWrite, writeEvent } from './event-writer.ts';
 import { existingObjects } from './existing-objects.ts';
 

@@ -2,31 +2,9 @@ import { randomBytes } from 'node:crypto';
 import { namespaceOf, type ObjectReference } from '../../kubernetes/event.ts';
 import { isDnsSubdomain } from '../../kubernetes/names.ts';
 import type { RecordedEvent } from '../../policy/reporting/recorded-event.ts';
-import { createFairMap, type EntrySource } from '../../runtime/fair-map.ts';
-
-export interface EventTimings {
-  /** How long a new Event waits for equal ones. */
-  readonly settleMs: number;
-  /** How often the count of one Event is written while it grows. */
-  readonly patchIntervalMs: number;
-  /** How long after its last write an Event is still counted up. After that, a new one is created. */
-  readonly windowMs: number;
-  /** How many writes may follow one another at once, and the time until one more is allowed. */
-  readonly burst: number;
-  readonly refillMs: number;
-  /** How long a shutdown waits for the waiting Events. */
-  readonly flushMs: number;
-}
-
-/** The window is client-go's (`finishTime`); API servers forget an Event an hour after its last write. */
-export const EVENT_TIMINGS: EventTimings = {
-  settleMs: 1_000,
-  patchIntervalMs: 30_000,
-  windowMs: 360_000,
-  burst: 20,
-  refillMs: 2_000,
-  flushMs: 2_000,
-};
+import type { EntrySource } from '../../runtime/fair-map.ts';
+import type { EventTimings } from './event-timings.ts';
+import { OWN, waitingSeries } from './waiting-series.ts';
 
 /** A unique name. It begins with the object's name if possible, as usual for Events. */
 export function eventName(object: string): string {
@@ -35,15 +13,8 @@ export function eventName(object: string): string {
   return isDnsSubdomain(name) ? name : `taintkeeper.${suffix}`;
 }
 
-/**
- * The number of notes of one origin on one object with the same reason. Further ones share an Event. As client-go's correlator.
- */
+/** The number of notes of one origin on one object with the same reason. Further ones share an Event. As client-go's correlator. */
 const MAX_SIMILAR = 10;
-/** Events of reviews that wait, and as many of this process: at one every two seconds, about four minutes each. */
-const MAX_PENDING = 128;
-
-/** The origin of Events of this process' own controllers. No address has this name. */
-const OWN = 'own';
 
 /** Equal Events, which become one object at the API server. Only the store changes it. */
 export interface EventSeries {
@@ -74,21 +45,14 @@ interface StoredSeries extends Mutable<EventSeries> {
   expiresAt: number;
 }
 
-/**
- * All waiting series, whose number is limited, and those that were written lately, which the rate of writes limits. Neither the limit nor the order
- * allows one origin to take the place of another: see {@link createFairMap}. That is not enough against a sender with many addresses, so the Events of
- * this process have a limit and turns of their own.
- */
+/** All waiting series, whose number is limited, and those that were written lately, which the rate of writes limits. */
 export interface EventSeriesStore {
   /**
    * Counts the event.
    * @param origin a property of a review that its sender cannot forge, such as the sender's address; undefined for an Event of this process
    */
   add(event: RecordedEvent, origin: string | undefined): void;
-  /**
-   * The next series to write. It is not discarded before it was written. Origins with due series take turns, and those of this process do so with all
-   * others together.
-   */
+  /** The next series to write. It is not discarded before it was written. */
   next(): EventSeries | undefined;
   /** The API server has this count now. */
   wrote(series: EventSeries, count: number): void;
@@ -106,54 +70,35 @@ export interface EventSeriesStore {
 }
 
 export function eventSeriesStore({ settleMs, patchIntervalMs, windowMs }: EventTimings): EventSeriesStore {
-  /** Each series is in one of these places, or is the chosen one. That one also counts, so each queue has one place less. */
-  const own = createFairMap<StoredSeries>(MAX_PENDING - 1);
-  const ofReviews = createFairMap<StoredSeries>(MAX_PENDING - 1);
-  /** The one that was written first is at its head. */
+  /** The series that the API server has with all of their events. The one that was written first is at the head. */
   const quiet = new Map<string, StoredSeries>();
-  /** The one that waits for its turn, or is being written. */
-  let chosen: StoredSeries | undefined;
   /** How many series there are of each `similarKey`. */
   const similar = new Map<string, number>();
-  const turns = writeTurns();
   let dropped = 0;
-
-  const queueOf = ({ origin }: EntrySource) => (origin === OWN ? own : ofReviews);
-  const queued = () => [...own.values(), ...ofReviews.values()];
-
-  function enqueue(series: StoredSeries, source: EntrySource): void {
-    const evicted = queueOf(source).set(series.key, series, source);
-    if (evicted) drop(evicted);
-  }
+  const waiting = waitingSeries<StoredSeries>(drop);
 
   /** Counts up an existing series. @returns whether there is one */
   function countUp(key: string, source: EntrySource): boolean {
-    const known = chosen?.key === key ? chosen : (queueOf(source).get(key) ?? quiet.get(key));
+    const known = waiting.get(key, source) ?? quiet.get(key);
     if (!known) return false;
     known.count++;
     known.lastAt = Date.now();
-    if (known === chosen) return true;
     quiet.delete(key);
-    enqueue(known, source);
+    waiting.put(known, source);
     return true;
-  }
-
-  /** @returns undefined if it was removed before */
-  function stored(series: EventSeries): StoredSeries | undefined {
-    const { key } = series as StoredSeries;
-    return [chosen, queueOf(series.source).get(key), quiet.get(key)].find((one) => one === series);
   }
 
   /** Ends the turn of the series. @returns undefined if it was removed before */
   function endTurn(series: EventSeries): StoredSeries | undefined {
-    turns.end(series);
-    return stored(series);
+    waiting.endTurn(series);
+    const { key, source } = series as StoredSeries;
+    return [waiting.get(key, source), quiet.get(key)].find((one) => one === series);
   }
 
   /** @returns how many of its events no Event shows */
   function remove(series: StoredSeries): number {
     const { key, similarKey } = series;
-    takeOut(series);
+    waiting.remove(series);
     if (quiet.get(key) === series) quiet.delete(key);
     if (similarKey !== undefined) {
       const others = (similar.get(similarKey) ?? 1) - 1;
@@ -161,12 +106,6 @@ export function eventSeriesStore({ settleMs, patchIntervalMs, windowMs }: EventT
       else similar.set(similarKey, others);
     }
     return series.count - series.written;
-  }
-
-  function takeOut(series: StoredSeries): void {
-    if (series === chosen) chosen = undefined;
-    const queue = queueOf(series.source);
-    if (queue.get(series.key) === series) queue.delete(series.key);
   }
 
   function drop(series: StoredSeries): void {
@@ -182,9 +121,7 @@ export function eventSeriesStore({ settleMs, patchIntervalMs, windowMs }: EventT
 
   function requeue(series: StoredSeries, dueAt: number): void {
     series.dueAt = dueAt;
-    if (series !== chosen) return;
-    chosen = undefined;
-    enqueue(series, series.source);
+    waiting.putBack(series);
   }
 
   return {
@@ -217,24 +154,15 @@ export function eventSeriesStore({ settleMs, patchIntervalMs, windowMs }: EventT
         expiresAt: Number.POSITIVE_INFINITY,
       };
       if (!isCombined) similar.set(sharedKey, others + 1);
-      enqueue(series, source);
+      waiting.put(series, source);
     },
-    next() {
-      const now = performance.now();
-      let first = chosen;
-      for (const series of queued()) if (!first || turns.isBefore(series, first, now)) first = series;
-      if (first === undefined || first === chosen) return first;
-      takeOut(first);
-      if (chosen) enqueue(chosen, chosen.source);
-      chosen = first;
-      return first;
-    },
+    next: waiting.choose,
     wrote(series, written) {
       const known = endTurn(series);
       if (!known) return;
       Object.assign(known, { written, created: true, attempts: 0 });
       if (known.count > written) return requeue(known, performance.now() + patchIntervalMs);
-      takeOut(known);
+      waiting.remove(known);
       known.dueAt = performance.now() + patchIntervalMs;
       known.expiresAt = performance.now() + windowMs;
       quiet.set(known.key, known);
@@ -261,38 +189,8 @@ export function eventSeriesStore({ settleMs, patchIntervalMs, windowMs }: EventT
       const known = endTurn(series);
       return known !== undefined && remove(known) > 0;
     },
-    pending: () => [...(chosen ? [chosen] : []), ...queued()],
+    pending: waiting.all,
     dropped: () => dropped,
-  };
-}
-
-/**
- * Decides which of two series is written first. If both are due, the kind of origin (this process, or all others) with the older last turn comes first,
- * then the origin with the older last turn. Otherwise, the series that is due earlier comes first.
- */
-function writeTurns() {
-  /** The number of the last turn, by kind of origin. */
-  const lastOfKind = new Map<boolean, number>();
-  /** The same by origin, in the order of their last turns. */
-  const lastOfOrigin = new Map<string, number>();
-  let turn = 0;
-
-  const ofKind = ({ source }: EventSeries) => lastOfKind.get(source.origin === OWN) ?? 0;
-  const ofOrigin = ({ source }: EventSeries) => lastOfOrigin.get(source.origin) ?? 0;
-
-  return {
-    isBefore(series: EventSeries, other: EventSeries, now: number): boolean {
-      const areDue = series.dueAt <= now && other.dueAt <= now;
-      const order = areDue ? ofKind(series) - ofKind(other) || ofOrigin(series) - ofOrigin(other) : 0;
-      return (order || series.dueAt - other.dueAt) < 0;
-    },
-    end({ source: { origin } }: EventSeries): void {
-      lastOfKind.set(origin === OWN, ++turn);
-      lastOfOrigin.delete(origin);
-      lastOfOrigin.set(origin, turn);
-      const [first] = lastOfOrigin.keys();
-      if (lastOfOrigin.size > MAX_PENDING && first !== undefined) lastOfOrigin.delete(first);
-    },
   };
 }
 

@@ -1,15 +1,10 @@
 import { isDeepStrictEqual } from 'node:util';
 import type { Logger } from 'pino';
-import {
-  isWrittenByLeader,
-  listNative,
-  type NativeObject,
-  servedVersions,
-} from '../../cluster/admission-registration/native-policies.ts';
+import { isWrittenByLeader, listNative, servedVersions } from '../../cluster/admission-registration/native-policies.ts';
 import type { ApiClient } from '../../cluster/client/api-client.ts';
 import { isForbidden } from '../../cluster/client/api-error.ts';
 import type { ClusterPolicies } from '../../cluster/policies/policies.ts';
-import { type PolicyObject, versionInForce, versionOf } from '../../cluster/policies/policy-object.ts';
+import { type PolicyObject, versionOf } from '../../cluster/policies/policy-object.ts';
 import type { NativeTranslation, TranslationOptions } from '../../native/native-policy.ts';
 import { translate as translatePolicy } from '../../native/translate.ts';
 import { MANAGED_LABELS } from '../../objects/managed-labels.ts';
@@ -17,12 +12,20 @@ import { inAudit, type NativelyExpressible, needsNativePolicies } from '../../po
 import type { Policy } from '../../policy/policy.ts';
 import { type NativeCondition, reported } from '../../policy/reporting/status-conditions.ts';
 import { createBackOff } from '../../runtime/back-off.ts';
+import { createSubject } from '../../runtime/source.ts';
 import { ownedByClusterRole } from '../cluster-role-owner.ts';
 import { type Controller, POLICIES_GATHER_MS, type Run, startController } from '../controller.ts';
 import type { Rights } from '../optional-rights.ts';
 import type { ReportedProblem, Reports } from '../reports.ts';
-import { type BackstopState, type LeftInForce, nativeCondition, stateOfFault } from './backstop-condition.ts';
-import { applyNatives, type NamedPolicy, type NativeRun, nativesOf, type TranslatedPolicy } from './native-run.ts';
+import {
+  type BackstopStates,
+  conditionIn,
+  leftInForce,
+  NO_STATES,
+  sameState,
+  statesAfterFault,
+} from './backstop-states.ts';
+import { applyNatives, type NamedPolicy, type NativeRun, type TranslatedPolicy } from './native-run.ts';
 import { nativeWriter } from './native-writer.ts';
 
 /**
@@ -60,7 +63,9 @@ export function startBackstop(run: Run, options: BackstopOptions): Controller {
   const { policies, rights, reports } = options;
   const { signal, log } = run;
   const { reconcile, condition, problems } = backstop(options, log);
-  const changes = reports.add('backstop', {
+  const changes = createSubject();
+  reports.add('backstop', {
+    changes,
     problems,
     conditions(policy) {
       const found = condition(policy);
@@ -80,15 +85,6 @@ interface PolicyInForce {
   readonly object: NamedPolicy;
   readonly policy: Policy;
 }
-
-interface BackstopStates {
-  /** Of the policies that require native policies, by {@link versionInForce}. */
-  readonly required: ReadonlyMap<string, BackstopState>;
-  /** Of the policies whose native policies taintkeeper may no longer write, by {@link versionOf} of the present version. */
-  readonly leftInForce: ReadonlyMap<string, LeftInForce>;
-}
-
-const NO_STATES: BackstopStates = { required: new Map(), leftInForce: new Map() };
 
 interface Result {
   readonly states: BackstopStates;
@@ -125,11 +121,11 @@ export function backstop(
       if (isForbidden(fault) && required.length === 0) return known.leftInForce.size > 0 ? CHECK_AGAIN_MS : undefined;
       throw fault;
     },
-    condition,
+    condition: (object) => conditionIn(known, object),
     problems: () =>
       objects().flatMap((object) => {
         const { kind, name: policy } = object;
-        const found = condition(object);
+        const found = conditionIn(known, object);
         if (found === undefined || found === 'pending' || found.status === 'True') return [];
         const { reason, message } = found;
         const problem: ReportedProblem =
@@ -168,19 +164,6 @@ export function backstop(
     return { states, againInMs: required.length + applied.waits.length === 0 ? undefined : nextCheckMs(applied) };
   }
 
-  function condition(object: PolicyObject): NativeCondition | 'pending' | undefined {
-    const { kind } = object;
-    if (kind === 'RecoveryPolicy') return undefined;
-    // Native policies that are in force are reported, whether or not the policy requires them.
-    const left = known.leftInForce.get(versionOf(object));
-    if (left) return nativeCondition(left, kind);
-    const version = versionInForce(object);
-    if (version === undefined || !object.inForce || !needsNativePolicies(object.inForce.policy)) return undefined;
-    // Until the next run, those of a version that is no longer the present one are still reported as left in force.
-    const state = known.leftInForce.get(version) ?? known.required.get(version);
-    return state ? nativeCondition(state, kind) : 'pending';
-  }
-
   /** Translates only when a policy has changed: hundreds of policies take most of a second, in which no request is answered. */
   function translateAll(policiesInForce: readonly PolicyInForce[], mutates: boolean) {
     // The policies themselves, too: one generation may be read with more fields than before.
@@ -206,27 +189,4 @@ export function backstop(
     const isChecked = [...states.values()].every((state) => state.what !== 'InForce' || state.isChecked);
     return Math.min(CHECK_AGAIN_MS, ...waits, isChecked ? CHECK_AGAIN_MS : checks.next());
   }
-}
-
-/** The states after a run that failed before it wrote native policies. While the API server does not answer, what was in force stays in force. */
-function statesAfterFault(known: BackstopStates, required: readonly string[], fault: unknown): BackstopStates {
-  const unknown = sameState(required, stateOfFault(fault));
-  if (!isForbidden(fault)) return { ...known, required: new Map([...unknown, ...known.required]) };
-  return required.length === 0 ? known : { ...NO_STATES, required: unknown };
-}
-
-function sameState(versions: readonly string[], state: BackstopState): ReadonlyMap<string, BackstopState> {
-  return new Map(versions.map((version) => [version, state]));
-}
-
-/** The native policies that were written before and are still in force. */
-function leftInForce(objects: readonly NamedPolicy[], found: readonly NativeObject[]): BackstopStates['leftInForce'] {
-  return new Map(
-    objects.flatMap((object): [string, LeftInForce][] => {
-      const natives = nativesOf(object, found);
-      // Without a binding, they do nothing.
-      const isInForce = natives.some(({ kind }) => kind.endsWith('Binding'));
-      return isInForce ? [[versionOf(object), { what: 'LeftInForce', natives }]] : [];
-    }),
-  );
 }

@@ -2,19 +2,23 @@ import { isDeepStrictEqual } from 'node:util';
 import type { ApiClient } from '../../cluster/client/api-client.ts';
 import type { ClusterPolicies } from '../../cluster/policies/policies.ts';
 import { ownUid } from '../../cluster/rights/access-review.ts';
-import { compareResourceVersions } from '../../cluster/watch/resource-version.ts';
 import { type PatchBlockedBy, patchBlockedBy } from '../../judge/patch-blocked-by.ts';
 import type { PatchedDaemonSet } from '../../policy/reporting/policy-status.ts';
 import type { RecordedEvent } from '../../policy/reporting/recorded-event.ts';
-import type { Nodes, WatchedDaemonSets, WatchedNodes } from '../cluster-watches.ts';
+import { createSubject } from '../../runtime/source.ts';
+import type { Nodes, SyncState, WatchedDaemonSets, WatchedNodes } from '../cluster-watches.ts';
 import { type Controller, type Run, startController } from '../controller.ts';
 import type { Rights } from '../optional-rights.ts';
 import type { ReportedProblem, Reports } from '../reports.ts';
-import { daemonSetWriter, type Written } from './daemon-set-writer.ts';
+import { addedRecord } from './added-record.ts';
+import { inspectDaemonSets } from './daemon-set-inspection.ts';
+import { daemonSetWriter } from './daemon-set-writer.ts';
 import { earlierProblems } from './earlier-problems.ts';
+import { type EndedPatch, lastPatch } from './last-patch.ts';
 import { daemonSetProblems } from './patch-problems.ts';
+import { refusedPatches } from './refused-patches.ts';
+import { watchRollouts } from './rollout-watch.ts';
 import { daemonSetEvents, listMissing, policiesOf, type RunningDaemonSet, titleOf } from './running-daemon-set.ts';
-import { runningDaemonSets } from './running-daemon-sets.ts';
 
 const NAME = 'daemon-set-patching';
 /** The status of DaemonSets changes frequently. */
@@ -22,9 +26,6 @@ const PAUSE_MS = 1_000;
 /** The kubelet first restarts a crashed container after 10 s. */
 const STABLE_MS = 10_000;
 const STALLED_MS = 600_000;
-const REFUSED_PAUSE_MS = 300_000;
-/** How long after it was sent a patch can arrive: the client waits 10 s, and an API server ends a request after 60 s (`--request-timeout`). */
-const MAY_ARRIVE_MS = 70_000;
 /** A new leader finds the problems that the earlier leader has reported within this time: a stalled rollout after {@link STALLED_MS}. */
 const EARLIER_MS = STALLED_MS + 60_000;
 
@@ -32,10 +33,8 @@ export interface DaemonSetPatchingOptions {
   readonly client: ApiClient;
   /** The namespace of taintkeeper, whose DaemonSets are ignored. */
   readonly namespace: string;
-  readonly nodes: Nodes & Pick<WatchedNodes, 'news'>;
-  readonly daemonSets: WatchedDaemonSets;
-  /** Resolves when `nodes` and `daemonSets` have all of them. */
-  readonly synced: Promise<unknown>;
+  readonly nodes: Nodes & Pick<WatchedNodes, 'news'> & Pick<SyncState, 'synced'>;
+  readonly daemonSets: WatchedDaemonSets & Pick<SyncState, 'synced'>;
   readonly policies: Pick<ClusterPolicies, 'snapshot' | 'objects' | 'changes'>;
   readonly rights: Rights;
   readonly recordEvent: (event: RecordedEvent) => void;
@@ -47,12 +46,6 @@ export interface DaemonSetPatching extends Controller {
   patchedBy(policy: string): readonly PatchedDaemonSet[];
 }
 
-interface WrittenPatch {
-  readonly state: 'Written';
-  readonly daemonSet: RunningDaemonSet;
-  readonly resourceVersion: string;
-}
-
 /** What blocks the patch of each DaemonSet; undefined if nothing does. */
 type Blockers = ReadonlyMap<RunningDaemonSet, PatchBlockedBy | undefined>;
 
@@ -62,19 +55,14 @@ type Blockers = ReadonlyMap<RunningDaemonSet, PatchBlockedBy | undefined>;
  * arrive: it names the version of the DaemonSet, so any other version ends it.
  */
 export function startDaemonSetPatching(run: Run, options: DaemonSetPatchingOptions): DaemonSetPatching {
-  const { client, namespace, nodes, daemonSets, synced, policies, rights, recordEvent, reports } = options;
+  const { client, namespace, nodes, daemonSets, policies, rights, recordEvent, reports } = options;
   const { signal, metrics, log } = run;
   const compiled = () => policies.snapshot().compiled;
-  const running = runningDaemonSets({
-    namespace,
-    nodes,
-    daemonSets,
-    compiled,
-    policies: policies.objects,
-    stableMs: STABLE_MS,
-    stalledMs: STALLED_MS,
-  });
+  const record = addedRecord(policies.objects());
+  const rollouts = watchRollouts({ stableMs: STABLE_MS, stalledMs: STALLED_MS });
   const writer = daemonSetWriter(client);
+  const patch = lastPatch(writer, daemonSets);
+  const refusals = refusedPatches();
   let problems: readonly ReportedProblem[] = [];
   const earlier = earlierProblems(policies.objects());
   /** When the first run began. */
@@ -84,15 +72,10 @@ export function startDaemonSetPatching(run: Run, options: DaemonSetPatchingOptio
   let installation: { readonly uid: string | undefined } | undefined;
   /** The writers that removed a toleration again, by the uid of the DaemonSet. */
   const otherWriters = new Map<string, string>();
-  /** Refused patches, by the uid of the DaemonSet. The same patch is tried again at `until`. */
-  const refusals = new Map<string, { readonly message: string; readonly added: string; readonly until: number }>();
-  /** The last patch: sent until it is known to have arrived, or that it cannot, and then written until the cache has its result. */
-  let patch:
-    | { readonly state: 'Sent'; readonly daemonSet: RunningDaemonSet; readonly mayArriveUntil: number }
-    | WrittenPatch
-    | undefined;
 
-  const changes = reports.add('daemonSets', {
+  const changes = createSubject();
+  reports.add('daemonSets', {
+    changes,
     problems: () => problems,
     // A status that was written before would lose the problems that the earlier leader has reported.
     conditions: ({ kind }) => (kind === 'TolerationPolicy' && !isAttempted ? 'pending' : []),
@@ -107,13 +90,14 @@ export function startDaemonSetPatching(run: Run, options: DaemonSetPatchingOptio
   });
   for (const source of [nodes.news, daemonSets.changes]) source.subscribe(() => reconciler.trigger(), signal);
   for (const source of [policies.changes, rights.changes]) source.subscribe(() => reconciler.restart(), signal);
-  return { patchedBy: running.patchedBy, stop: reconciler.stop };
+  return { patchedBy: record.patchedBy, stop: reconciler.stop };
 
   async function reconcile(): Promise<number | undefined> {
-    await synced;
-    await settlePatch();
+    await Promise.all([nodes.synced, daemonSets.synced]);
+    const settled = await patch.settle();
+    if (settled) conclude(settled);
     // The cache is older than the patch. It emits nothing if it cannot read the new version.
-    if (patch?.state === 'Written') return PAUSE_MS;
+    if (patch.state() === 'Written') return PAUSE_MS;
 
     installation ??= { uid: await ownUid(client) };
     const now = performance.now();
@@ -123,48 +107,30 @@ export function startDaemonSetPatching(run: Run, options: DaemonSetPatchingOptio
     report(blockedBy, now - began < EARLIER_MS);
     metrics.swept(NAME, Date.now());
     const next = found.find((daemonSet) => blockedBy.get(daemonSet) === undefined);
-    if (next) await patchNext(next);
-    return next || patch ? PAUSE_MS : nextCheckMs(found, now);
-  }
-
-  /** Finds out whether the last patch has arrived, and whether the cache has its result. */
-  async function settlePatch(): Promise<void> {
-    if (patch?.state === 'Sent') {
-      const outcome = await writer.outcome(patch.daemonSet);
-      if (outcome !== 'unchanged') conclude(patch.daemonSet, outcome);
-      else if (performance.now() >= patch.mayArriveUntil) patch = undefined;
-    }
-    if (patch?.state === 'Written' && !isAwaited(patch)) patch = undefined;
-  }
-
-  /** Whether the cache does not have the patch yet. */
-  function isAwaited({ daemonSet, resourceVersion }: WrittenPatch): boolean {
-    const { name, namespace, uid } = daemonSet.entry;
-    const entry = daemonSets.get(name, namespace);
-    return (
-      entry?.uid === uid &&
-      !daemonSets.isUnreadable(name, namespace) &&
-      (compareResourceVersions(entry.resourceVersion, resourceVersion) ?? 0) < 0
-    );
+    if (next) conclude(await patch.send(next));
+    return next || patch.state() ? PAUSE_MS : nextCheckMs(found, now);
   }
 
   async function inspect(now: number, installationUid: string | undefined): Promise<RunningDaemonSet[]> {
-    const found = running.inspect({ now, apiTime: client.now().getTime() }, installationUid);
+    const found = inspectDaemonSets(
+      { namespace, nodes, daemonSets, policies: compiled(), record, rollouts },
+      { now, apiTime: client.now().getTime() },
+      installationUid,
+    );
     await findOtherWriters(found.filter(({ isUndone }) => isUndone));
-    const missing = new Map(found.map((daemonSet) => [daemonSet.entry.uid, missingIn(daemonSet)]));
-    // A refusal delays only the same patch.
-    for (const [refused, { added }] of refusals) if (missing.get(refused) !== added) refusals.delete(refused);
+    refusals.retain(found);
     return found;
   }
 
   /** What blocks the patch of each DaemonSet. */
   function blockersOf(found: readonly RunningDaemonSet[], now: number): Blockers {
-    const isRollingOut = patch !== undefined || found.some(({ patched, rollout }) => patched && !rollout.stable);
+    const isRollingOut =
+      patch.state() !== undefined || found.some(({ patched, rollout }) => patched && !rollout.stable);
     return new Map(
       found.map((daemonSet) => [
         daemonSet,
         patchBlockedBy(daemonSet, {
-          isRefused: (refusals.get(daemonSet.entry.uid)?.until ?? now) > now,
+          isRefused: refusals.isPaused(daemonSet, now),
           isRollingOut,
           isPermitted: () => rights.permits('patchDaemonSets'),
         }),
@@ -172,34 +138,22 @@ export function startDaemonSetPatching(run: Run, options: DaemonSetPatchingOptio
     );
   }
 
-  async function patchNext(daemonSet: RunningDaemonSet): Promise<void> {
-    patch = { state: 'Sent', daemonSet, mayArriveUntil: performance.now() + MAY_ARRIVE_MS };
-    conclude(daemonSet, await writer.patch(daemonSet));
-  }
-
   function nextCheckMs(found: readonly RunningDaemonSet[], now: number): number | undefined {
-    const waits = [
-      ...found.map(({ rollout }) => rollout.changesInMs),
-      ...Array.from(refusals.values(), ({ until }) => until - now),
-    ].filter((ms) => ms > 0 && ms < Number.POSITIVE_INFINITY);
+    const waits = [...found.map(({ rollout }) => rollout.changesInMs), ...refusals.ends().map((at) => at - now)].filter(
+      (ms) => ms > 0 && ms < Number.POSITIVE_INFINITY,
+    );
     return waits.length === 0 ? undefined : Math.min(...waits);
   }
 
-  function conclude(daemonSet: RunningDaemonSet, outcome: Written): void {
-    const isRefused = typeof outcome === 'object' && 'refused' in outcome;
-    if (!isRefused || !outcome.mayArrive) patch = undefined;
+  /** Records how a patch ended. */
+  function conclude({ daemonSet, outcome }: EndedPatch): void {
     if (outcome === 'changed') return;
-    if (isRefused) {
-      refusals.set(daemonSet.entry.uid, {
-        message: outcome.refused,
-        added: missingIn(daemonSet),
-        until: performance.now() + REFUSED_PAUSE_MS,
-      });
+    if ('refused' in outcome) {
+      refusals.refused(daemonSet, outcome.refused);
       return;
     }
-    refusals.delete(daemonSet.entry.uid);
-    patch = { state: 'Written', daemonSet, resourceVersion: outcome.resourceVersion };
-    running.recordPatched(daemonSet, installation?.uid);
+    refusals.patched(daemonSet);
+    record.patched(daemonSet, installation?.uid);
     const policies = policiesOf(daemonSet);
     for (const policy of policies) metrics.repaired('DaemonSet', policy);
     log.info({ policies }, `${titleOf(daemonSet)}: added toleration ${listMissing(daemonSet)}; its pods are replaced`);
@@ -222,7 +176,7 @@ export function startDaemonSetPatching(run: Run, options: DaemonSetPatchingOptio
     const next = daemonSetProblems({
       blockedBy,
       stalledMs: STALLED_MS,
-      refusal: ({ entry }) => refusals.get(entry.uid)?.message,
+      refusal: refusals.messageOf,
       otherWriter: ({ entry }) => otherWriters.get(entry.uid) ?? '',
       patchedBy: ({ entry }) =>
         compiled()
@@ -244,11 +198,6 @@ export function startDaemonSetPatching(run: Run, options: DaemonSetPatchingOptio
     }
     changes.next();
   }
-}
-
-/** The tolerations that a patch adds, for comparison. */
-function missingIn({ missing }: RunningDaemonSet): string {
-  return JSON.stringify(missing.map(({ subject }) => subject));
 }
 
 function textOf({ kind, policy, message }: ReportedProblem): string {

@@ -2,7 +2,7 @@ import type { ApiClient } from '../../cluster/client/api-client.ts';
 import { evictReplica, listReplicas } from '../../cluster/installation/replica-pods.ts';
 import type { ServiceRef } from '../../cluster/installation/service-ref.ts';
 import { blockedDrain, isCordoned } from '../../scheduling/replica-spread.ts';
-import type { Nodes } from '../cluster-watches.ts';
+import type { Nodes, SyncState } from '../cluster-watches.ts';
 import { type Controller, type Run, startController } from '../controller.ts';
 
 /** `kubectl drain` repeats an eviction every five seconds. */
@@ -13,10 +13,8 @@ export interface DrainReleaseOptions {
   /** The Service whose pods are the replicas. */
   readonly service: ServiceRef;
   /** The name of this replica's own pod. */
-  readonly self: string;
-  readonly nodes: Nodes;
-  /** Resolves when `nodes` has all of them. */
-  readonly synced: Promise<unknown>;
+  readonly pod: string;
+  readonly nodes: Nodes & Pick<SyncState, 'synced'>;
   /** Makes this replica not ready while the drain of that node waits for its eviction; undefined: ready again. */
   readonly giveWay: (toDrainOf: string | undefined) => void;
 }
@@ -26,10 +24,7 @@ export interface DrainReleaseOptions {
  * one. A budget with `unhealthyPodEvictionPolicy: AlwaysAllow` does not protect a pod that is not ready. The last replica therefore reports that it
  * is not ready, until it is evicted or the node is uncordoned.
  */
-export function startDrainRelease(
-  run: Run,
-  { client, service, self, nodes, synced, giveWay }: DrainReleaseOptions,
-): Controller {
+export function startDrainRelease(run: Run, { client, service, pod, nodes, giveWay }: DrainReleaseOptions): Controller {
   let released: string | undefined;
   const reconciler = startController(run, 'drain-release', reconcile);
   return {
@@ -40,12 +35,12 @@ export function startDrainRelease(
   };
 
   async function reconcile(): Promise<number> {
-    await synced;
+    await nodes.synced;
     const known = Array.from(nodes.entries(), ({ value }) => value);
-    const node = known.some(isCordoned) ? blockedDrain(await listReplicas(client, service), known, self) : undefined;
+    const node = known.some(isCordoned) ? blockedDrain(await listReplicas(client, service), known, pod) : undefined;
     if (node === released) return CHECK_AGAIN_MS;
     if (node !== undefined) {
-      const eviction = await evictReplica(client, service, self, { dryRun: true });
+      const eviction = await evictReplica(client, service, pod, { dryRun: true });
       if (eviction.outcome === 'undecided') return eviction.retryAfterMs;
       // Without a budget, the drain evicts the replica, which serves until then.
       if (eviction.outcome === 'evicted') return CHECK_AGAIN_MS;

@@ -3,7 +3,7 @@ import { evictReplica, listReplicas } from '../../cluster/installation/replica-p
 import type { ServiceRef } from '../../cluster/installation/service-ref.ts';
 import { isOnlyLoadable } from '../../scheduling/only-loadable.ts';
 import { freeNodes, replicaToMove } from '../../scheduling/replica-spread.ts';
-import type { Nodes } from '../cluster-watches.ts';
+import type { Nodes, SyncState } from '../cluster-watches.ts';
 import { type Controller, type Run, startController } from '../controller.ts';
 
 const CHECK_AGAIN_MS = 15_000;
@@ -23,10 +23,8 @@ export interface ReplicaSpreadOptions {
   /** The Service whose pods are the replicas. */
   readonly service: ServiceRef;
   /** The name of this replica's own pod, which is not moved. */
-  readonly self: string;
-  readonly nodes: Nodes;
-  /** Resolves when `nodes` has all of them. */
-  readonly synced: Promise<unknown>;
+  readonly pod: string;
+  readonly nodes: Nodes & Pick<SyncState, 'synced'>;
 }
 
 /**
@@ -34,23 +32,20 @@ export interface ReplicaSpreadOptions {
  * refused eviction is not a failure. After an eviction that changed nothing, the scheduler has a reason that labels and taints do not show, such as a
  * full node. The same nodes are tried again after an hour, or when one of them was not free in between.
  */
-export function startReplicaSpread(
-  run: Run,
-  { client, service, self, nodes, synced }: ReplicaSpreadOptions,
-): Controller {
+export function startReplicaSpread(run: Run, { client, service, pod, nodes }: ReplicaSpreadOptions): Controller {
   /** The nodes that could have run the replica that was evicted last, and have been free since. */
   let tried: ReadonlySet<string> = new Set();
   let evictedAt = Number.NEGATIVE_INFINITY;
   return startController(run, 'replica-spread', reconcile);
 
   async function reconcile(): Promise<number> {
-    await synced;
+    await nodes.synced;
     const replicas = await listReplicas(client, service);
     const known = Array.from(nodes.entries(), ({ value }) => value);
     // Also while a replica does not serve: a node may get a replica and lose it again before all of them do.
     const before = known.filter(({ name }) => tried.has(name));
     tried = new Set(replicas.flatMap((replica) => freeNodes(replica, replicas, before)));
-    const move = replicaToMove(replicas, known, self);
+    const move = replicaToMove(replicas, known, pod);
     if (!move) return CHECK_AGAIN_MS;
     const { replica, nodes: others } = move;
     const pauseMs = others.every((name) => tried.has(name)) ? TRY_AGAIN_MS : LEAST_PAUSE_MS;

@@ -22,6 +22,7 @@ import { policyReference } from '../../policy/reporting/policy-events.ts';
 import type { RecordedEvent } from '../../policy/reporting/recorded-event.ts';
 import { reported } from '../../policy/reporting/status-conditions.ts';
 import { createFairMap, type EntrySource } from '../../runtime/fair-map.ts';
+import { createSubject } from '../../runtime/source.ts';
 import { isNews, type SyncState, type WatchedNodes } from '../cluster-watches.ts';
 import { type Controller, POLICIES_GATHER_MS, type Run, startController } from '../controller.ts';
 import type { Rights } from '../optional-rights.ts';
@@ -166,8 +167,9 @@ function keyOf({ nodePool, taint }: SeenStartupTaint): string {
 export function startPoolReview(run: Run, options: PoolReviewOptions): Controller {
   const { nodes, policies, rights, reports } = options;
   const { signal, log } = run;
-  const changes = reports.add('nodePools', { conditions: (policy) => reported('Ready', review.undeclared(policy)) });
+  const changes = createSubject();
   const review = poolReview(options, log, changes.next);
+  reports.add('nodePools', { changes, conditions: (policy) => reported('Ready', review.undeclared(policy)) });
   const reconciler = startController(run, 'node-pools', review.reconcile, { pauseMs: POLICIES_GATHER_MS });
   nodes.changes.subscribe((change) => {
     if (change.type !== 'deleted' && isNews(change) && review.see(change.entry.value)) reconciler.trigger();

@@ -8,7 +8,7 @@ import { type NodeStep, nodeStep } from '../../judge/node/node-step.ts';
 import type { Taint } from '../../kubernetes/taint.ts';
 import type { RecordedEvent } from '../../policy/reporting/recorded-event.ts';
 import { longLoop } from '../../runtime/long-loop.ts';
-import type { Source } from '../../runtime/source.ts';
+import { createSubject, type Source } from '../../runtime/source.ts';
 import { type ExistingNodes, isNews, type SyncState, type WatchedDaemonSets } from '../cluster-watches.ts';
 import { CONFLICT_PAUSE_MS, type Controller, type Run, startController, startControllerQueue } from '../controller.ts';
 import type { Rights } from '../optional-rights.ts';
@@ -65,12 +65,13 @@ export function startNodeRepair(run: Run, options: NodeRepairOptions): NodeRepai
   const { client, nodes, policies, recordEvent, reports } = options;
   const { signal, metrics, log } = run;
   const kept = perNode();
-  const changes = reports.add('nodes', { problems: () => [...problems.list(), ...startup.problems()] });
+  const changes = createSubject();
   /** Whether the policies have changed since the last sweep. */
   let policiesChanged = true;
   const problems = trackRepairProblems({ client, kept, onChange: changes.next });
   const queue = startControllerQueue(run, 'node-repair', { work, concurrency: CONCURRENCY, isLasting: isFinal });
   const startup = startStartupWaits(run, { ...options, kept, check: queue.restart, onChange: changes.next });
+  reports.add('nodes', { changes, problems: () => [...problems.list(), ...startup.problems()] });
   const steps = rememberedSteps({ client, policies, startup, kept, onTurn: (node) => queue.add(node), signal });
   const writer = nodeWriter(client, kept, signal);
   const nodeEvents = trackNodeEvents({ kept, problems, recordEvent, metrics, log });

@@ -3,6 +3,7 @@ import type { ClusterPolicies } from '../../cluster/policies/policies.ts';
 import type { StuckPod } from '../../judge/policy/findings.ts';
 import { RECOVERY_TIMINGS, type RecoveryTimings } from '../../policy/recovery-policy.ts';
 import type { RecordedEvent } from '../../policy/reporting/recorded-event.ts';
+import { createSubject } from '../../runtime/source.ts';
 import type { WatchedDaemonSets, WatchedNodes } from '../cluster-watches.ts';
 import { addChanged, type Controller, type Run, startControllerQueue } from '../controller.ts';
 import type { Rights } from '../optional-rights.ts';
@@ -62,7 +63,8 @@ export function startPodRecovery(run: Run, options: PodRecoveryOptions): PodReco
   const ending = new Set<Promise<void>>();
   const history = createRecoveryHistory();
   const problems = createRecoveryProblems();
-  const changes = reports.add('recovery', { problems: () => [...problems.current(), ...outageProblems()] });
+  const changes = createSubject();
+  reports.add('recovery', { changes, problems: () => [...problems.current(), ...outageProblems()] });
   const recover = recoverPods({
     client,
     nodes,

@@ -9,12 +9,15 @@ import type { ClusterPolicies } from '../../cluster/policies/policies.ts';
 import { versionInForce } from '../../cluster/policies/policy-object.ts';
 import { reported } from '../../policy/reporting/status-conditions.ts';
 import { orAborted } from '../../runtime/abort.ts';
-import type { Source } from '../../runtime/source.ts';
+import { createSubject, type Source } from '../../runtime/source.ts';
 import { type Controller, POLICIES_GATHER_MS, type Run, startController } from '../controller.ts';
 import type { Reports } from '../reports.ts';
 import { carriedCas } from './carried-cas.ts';
 import { followPolicies } from './followed-entries.ts';
+import { registeredVersions } from './registered-versions.ts';
+import { serviceCheck } from './service-check.ts';
 import { storedConfigurations } from './stored-configurations.ts';
+import { applyWebhooks } from './webhook-run.ts';
 import { webhookWriter } from './webhook-writer.ts';
 
 export interface WebhookRegistrationOptions {
@@ -38,42 +41,40 @@ export interface WebhookRegistrationOptions {
 
 /** Keeps the webhook configurations as the policies need them, with the CAs that replicas serve. */
 export function startWebhookRegistration(run: Run, options: WebhookRegistrationOptions): Controller {
-  const { client, service, pod, policies, webhooks, certificates, secret, reports } = options;
+  const { client, service, policies, webhooks, certificates, secret, reports } = options;
   const { signal, log } = run;
   const stored = storedConfigurations(client);
+  const registered = registeredVersions();
   const carried = carriedCas({ registered: stored.caBundles, overlapMs: options.caOverlapMs, now: client.now });
   const followed = followPolicies(policies.snapshot, options.audit, log);
+  const check = serviceCheck({ client, service, pod: options.pod, signal, log });
   const writer = webhookWriter({
     client,
     service,
-    pod,
+    serviceCheck: check,
     ownerClusterRole: options.ownerClusterRole,
-    mergeBundle() {
-      const { bundle, ca } = certificates.current();
-      return secret ? bundle : carried.merge(bundle, ca !== undefined);
-    },
     confirmBundle: secret ? (present, next) => confirmBundle(client, secret, present, next) : async () => {},
     stored,
-    signal,
     log,
   });
   const attempted = Promise.withResolvers<void>();
-  /** Why the webhook configurations are not known. */
-  let unread: string | undefined;
+  /** Why the API server may not call all webhooks, by the last run. */
+  let problem: string | undefined;
 
-  const changes = reports.add('webhooks', {
+  const changes = createSubject();
+  reports.add('webhooks', {
+    changes,
     ready: attempted.promise,
     conditions(policy) {
       // Native policies enforce a TolerationRestriction, and the leader a RecoveryPolicy.
       if (policy.kind === 'TolerationRestriction' || policy.kind === 'RecoveryPolicy') return [];
-      const why = writer.unverified();
+      const why = check.unverified();
       const message = `the webhook was registered without a call over its Service: ${why}`;
       const reason = 'ServiceNotReachable';
       const unverified = why === undefined ? [] : reported('Ready', { status: 'True', reason, message });
-      if (!policy.inForce || writer.isRegistered(versionInForce(policy) ?? '')) return unverified;
-      const fault = unread ?? writer.problem();
-      if (fault === undefined) return 'pending';
-      const notRegistered = `the webhook is not registered for the policy: ${fault}`;
+      if (!policy.inForce || registered.has(versionInForce(policy) ?? '')) return unverified;
+      if (problem === undefined) return 'pending';
+      const notRegistered = `the webhook is not registered for the policy: ${problem}`;
       return reported('Ready', { status: 'False', reason: 'NotRegistered', message: notRegistered });
     },
   });
@@ -93,17 +94,33 @@ export function startWebhookRegistration(run: Run, options: WebhookRegistrationO
 
   async function reconcile(): Promise<number> {
     await orAborted(webhooks.tried, signal);
-    unread = webhooks.isSynced() ? undefined : `the webhook configurations cannot be read: ${webhooks.problem()}`;
-    if (unread) throw new Error(unread);
+    if (!webhooks.isSynced()) {
+      problem = `the webhook configurations cannot be read: ${webhooks.problem()}`;
+      throw new Error(problem);
+    }
     // Both configurations and the status are made from the same policies, which may change while the first one is written.
     const { entries, from } = followed.current();
     const isComplete = policies.objects().every(({ inForce }) => inForce !== undefined);
-    const againInMs = await writer.reconcile({ entries, isComplete, versions: from.versions });
+    const needed = { entries, isComplete, versions: from.versions };
+    const { againInMs, fault, ...found } = await applyWebhooks(needed, {
+      service,
+      mergeBundle,
+      stored,
+      registered,
+      writer,
+    });
+    problem = found.problem;
+    if (fault) throw fault;
     // Not only after the call, which may take seconds.
     changes.next();
-    await writer.verify();
+    if (check.unverified() !== undefined) await check.verify(mergeBundle());
     const dueInMs = Math.min(againInMs, carried.dueInMs());
     return from === policies.snapshot() ? dueInMs : Math.min(dueInMs, followed.dueInMs());
+  }
+
+  function mergeBundle(): string | undefined {
+    const { bundle, ca } = certificates.current();
+    return secret ? bundle : carried.merge(bundle, ca !== undefined);
   }
 }
 

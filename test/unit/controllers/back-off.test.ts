@@ -81,7 +81,11 @@ it.each<{
   {
     what: 'the writer of statuses, by what a controller reports',
     start: startPolicyStatus,
-    trigger: ({ reports }) => reports.add('nodes', {}).next(),
+    trigger({ reports }) {
+      const changes = createSubject();
+      reports.add('nodes', { changes });
+      changes.next();
+    },
   },
 ])('the back-off after failures is cut short: $what', async ({ start, trigger }) => {
   const { run, options, request, stop } = failingLeader();

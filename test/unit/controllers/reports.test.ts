@@ -1,6 +1,7 @@
 import { expect, it } from 'vitest';
 import type { PolicyObject } from '../../../src/cluster/policies/policy-object.ts';
 import { createReports, type StalledProblem } from '../../../src/controllers/reports.ts';
+import { createSubject } from '../../../src/runtime/source.ts';
 
 const problem = (reason: StalledProblem['reason']): StalledProblem => ({
   kind: 'TaintPolicy',
@@ -8,6 +9,7 @@ const problem = (reason: StalledProblem['reason']): StalledProblem => ({
   reason,
   message: '',
 });
+const changes = createSubject();
 const POLICY = { kind: 'TaintPolicy', name: 'p' } as PolicyObject;
 
 it('tells of all problems, in the order of the controllers, whichever starts first, and of all conditions once each controller knows its own', () => {
@@ -15,15 +17,16 @@ it('tells of all problems, in the order of the controllers, whichever starts fir
   expect([reports.problems(), reports.conditions(POLICY)]).toEqual([[], []]);
   const unready = { type: 'Ready', status: 'False', reason: 'NotRegistered', message: '' } as const;
   const undeclared = { type: 'Ready', status: 'True', reason: 'PoolLacksTaint', message: '' } as const;
-  reports.add('webhooks', { conditions: () => [unready] });
+  reports.add('webhooks', { changes, conditions: () => [unready] });
   reports.add('nodes', {
+    changes,
     problems: () => [problem('RepairRefused')],
     conditions: () => [undeclared],
   });
-  reports.add('rights', { problems: () => [problem('NotPermitted')] });
+  reports.add('rights', { changes, problems: () => [problem('NotPermitted')] });
   expect(reports.problems().map(({ reason }) => reason)).toEqual(['NotPermitted', 'RepairRefused']);
   expect(reports.conditions(POLICY)).toEqual([unready, undeclared]);
-  reports.add('backstop', { conditions: () => 'pending' });
+  reports.add('backstop', { changes, conditions: () => 'pending' });
   expect(reports.conditions(POLICY)).toBe('pending');
 });
 
@@ -32,8 +35,9 @@ it('says when one of them may say something else, and when all may be asked', as
   const heard: string[] = [];
   reports.changes.subscribe(() => heard.push('all'));
   const first = Promise.withResolvers<void>();
-  const one = reports.add('nodes', { ready: first.promise });
-  const other = reports.add('daemonSets', {});
+  const [one, other] = [createSubject(), createSubject()];
+  reports.add('nodes', { changes: one, ready: first.promise });
+  reports.add('daemonSets', { changes: other });
   one.subscribe(() => heard.push('one'));
   other.subscribe(() => heard.push('other'));
   one.next();

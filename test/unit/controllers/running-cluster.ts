@@ -155,7 +155,7 @@ export function startRunningCluster(compiled: () => PolicySet) {
     const patching = startDaemonSetPatching(run, {
       client: client as unknown as ApiClient,
       namespace: 'taintkeeper',
-      nodes: { get: (name) => nodes.get(name), entries: () => nodes.values(), news },
+      nodes: { get: (name) => nodes.get(name), entries: () => nodes.values(), news, synced: Promise.resolve() },
       daemonSets: {
         get: (name, namespace) => cached.get(`${namespace}/${name}`),
         isUnreadable: (name, namespace) => unreadable.has(`${namespace}/${name}`),
@@ -163,8 +163,8 @@ export function startRunningCluster(compiled: () => PolicySet) {
         entries: () => cached.values(),
         changes,
         unreadableChanges: createSubject(),
+        synced: Promise.resolve(),
       },
-      synced: Promise.resolve(),
       policies: {
         objects: () => [policy],
         snapshot: () => ({ policies: [], compiled: compiled(), versions: new Set() }),

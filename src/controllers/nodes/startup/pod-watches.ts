@@ -37,13 +37,31 @@ interface PodWatchOptions extends Pick<WatchOptions<StartupPod>, 'fromNow' | 'on
 }
 
 /** The watches of pods, by the uids of their DaemonSets. */
+export interface PodWatches {
+  readonly size: number;
+  get(uid: string): PodWatch | undefined;
+  /** How many pods all watches keep, or will. */
+  expectedPods(): number;
+  /** The DaemonSet must have no watch. */
+  begin(daemonSet: Entry<ClusterDaemonSet>, options: PodWatchOptions): PodWatch;
+  /** Does nothing if there is none. */
+  end(uid: string): void;
+  /** Ends all other watches. */
+  retain(uids: ReadonlySet<string>): void;
+  stop(): Promise<void>;
+}
+
+/**
+ * @param resource the label of the metric
+ * @param onChange called with the name of a node whose pods have changed; undefined for all nodes
+ */
 export function podWatches(
   run: Run,
   client: ApiClient,
   resource: string,
   daemonSets: Pick<DaemonSets, 'get'>,
   onChange: (node?: string) => void,
-) {
+): PodWatches {
   const group = watchGroup<StartupPod>(run, client, resource);
   const watches = new Map<string, PodWatch>();
 

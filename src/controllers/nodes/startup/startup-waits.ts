@@ -1,5 +1,4 @@
 import type { ApiClient } from '../../../cluster/client/api-client.ts';
-import { listReplicas } from '../../../cluster/installation/replica-pods.ts';
 import type { ServiceRef } from '../../../cluster/installation/service-ref.ts';
 import type { ClusterDaemonSet, ClusterNode } from '../../../cluster/objects/cluster-objects.ts';
 import type { ClusterPolicies } from '../../../cluster/policies/policies.ts';
@@ -11,10 +10,9 @@ import type { StartupFacts, StartupStep } from '../../../judge/startup/startup-s
 import { waitsForDaemonSets } from '../../../policy/policy-set.ts';
 import type { ReadyDaemonSet } from '../../../policy/ready-when.ts';
 import type { RecordedEvent } from '../../../policy/reporting/recorded-event.ts';
-import type { ReplicaPod } from '../../../scheduling/replica-spread.ts';
 import { shorten } from '../../../text/printable.ts';
 import type { SyncState, WatchedDaemonSets } from '../../cluster-watches.ts';
-import { type Controller, type Run, startController } from '../../controller.ts';
+import type { Controller, Run } from '../../controller.ts';
 import type { Rights } from '../../optional-rights.ts';
 import { problemsOf, type ReportedProblem } from '../../reports.ts';
 import type { PerNode } from '../per-node.ts';
@@ -22,6 +20,7 @@ import { recordOnNode } from '../record-on-node.ts';
 import { trackWriteFaults, type WriteFault } from '../write-faults.ts';
 import { isAwaited, namedDaemonSets } from './awaited-daemon-sets.ts';
 import { watchCsiNodes } from './csi-nodes.ts';
+import { startReplicaPods } from './replica-pods.ts';
 import { policiesOf, recordStartupChanges, type StartupChanges } from './startup-changes.ts';
 import { watchStartupPods } from './startup-pods.ts';
 import { type StartupWatches, sourcesOf } from './startup-sources.ts';
@@ -44,8 +43,6 @@ export interface StartupWaitsOptions {
 
 /** Changes of a DaemonSet within this time lead to one check of the nodes that wait for it. */
 const DEBOUNCE_MS = 200;
-/** The tolerations of the replicas are read at this interval while a policy has a startup taint. */
-const REPLICAS_MS = 60_000;
 
 type NodeEntry = Entry<ClusterNode>;
 
@@ -78,9 +75,8 @@ export function startStartupWaits(run: Run, options: StartupWaitsOptions): Start
   /** The nodes whose last step asked what a taint waits for. One that may get a taint late does not wait yet. */
   const asking = new Set<string>();
   kept.onForget((node) => asking.delete(node));
-  let replicas: readonly ReplicaPod[] = [];
   const writeFaults = trackWriteFaults(kept, onChange);
-  const readingReplicas = startController(run, 'startup-replicas', readReplicas);
+  const replicas = startReplicaPods(run, { client, service, daemonSets, compiled, onChange });
   const pods = watchStartupPods(run, client, daemonSets, kept, (node) => {
     if (node === undefined) checkAsking();
     else if (asking.has(node)) check(node);
@@ -99,7 +95,7 @@ export function startStartupWaits(run: Run, options: StartupWaitsOptions): Start
   daemonSets.refusals.subscribe(checkAsking, signal);
   policies.changes.subscribe(() => {
     retainPods();
-    readingReplicas.restart();
+    replicas.restart();
   }, signal);
   rights.changes.subscribe(() => {
     retainPods();
@@ -148,7 +144,7 @@ export function startStartupWaits(run: Run, options: StartupWaitsOptions): Start
     clearWriteFault: writeFaults.clear,
     startupOn: waitingNodes.textOn,
     problems,
-    stop: async () => void (await Promise.all([readingReplicas.stop(), pods.stop(), csiNodes.stop()])),
+    stop: async () => void (await Promise.all([replicas.stop(), pods.stop(), csiNodes.stop()])),
   };
 
   function checkAsking(): void {
@@ -168,14 +164,6 @@ export function startStartupWaits(run: Run, options: StartupWaitsOptions): Start
     pods.watchNew(named.flatMap(({ namespace, name }) => daemonSets.get(name, namespace) ?? []));
   }
 
-  async function readReplicas(): Promise<number | undefined> {
-    if (compiled().every(({ untilReady }) => untilReady.length === 0)) return undefined;
-    await daemonSets.synced;
-    replicas = await listReplicas(client, service);
-    onChange();
-    return REPLICAS_MS;
-  }
-
   function problems(): readonly ReportedProblem[] {
     const all = compiled();
     // Before all DaemonSets are listed, none is known to be absent.
@@ -185,7 +173,7 @@ export function startStartupWaits(run: Run, options: StartupWaitsOptions): Start
         protectedStartupTaints: protectedStartupTaintsAmong(all),
         daemonSetOf: ({ namespace, name }) =>
           daemonSets.isUnreadable(name, namespace) ? 'Unreadable' : daemonSets.get(name, namespace)?.value,
-        replicas,
+        replicas: replicas.current(),
       }).map((fault): ReportedProblem => ({ kind: policy.kind, policy: policy.name, ...fault })),
     );
     const writes = problemsOf(

@@ -1,10 +1,10 @@
 import { expect, it } from 'vitest';
 import {
-  EVENT_TIMINGS,
   type EventSeries,
   type EventSeriesStore,
   eventSeriesStore,
 } from '../../../../src/cluster/events/event-series.ts';
+import { EVENT_TIMINGS } from '../../../../src/cluster/events/event-timings.ts';
 import type { RecordedEvent } from '../../../../src/policy/reporting/recorded-event.ts';
 
 const event = (name: string): RecordedEvent => ({

@@ -1,7 +1,7 @@
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import type { ApiClient, RequestOptions } from '../../../../src/cluster/client/api-client.ts';
 import { ApiError } from '../../../../src/cluster/client/api-error.ts';
-import type { Nodes } from '../../../../src/controllers/cluster-watches.ts';
+import type { Nodes, SyncState } from '../../../../src/controllers/cluster-watches.ts';
 import { startDrainRelease } from '../../../../src/controllers/installation/drain-release.ts';
 import { startReplicaSpread } from '../../../../src/controllers/installation/replica-spread.ts';
 import { captureLog } from '../../captured-log.ts';
@@ -47,13 +47,13 @@ function startReplicas(placed: { leader: string; other: string }, names: readonl
   } as unknown as ApiClient;
   const nodes = {
     entries: () => [...taints].map(([name, own]) => ({ value: { name, labels: {}, taints: own, ready: true } })),
-  } as unknown as Nodes;
+    synced: Promise.resolve(),
+  } as unknown as Nodes & Pick<SyncState, 'synced'>;
   const options = {
     client,
     service: { namespace: 'taintkeeper', name: 'taintkeeper', port: 443 },
-    self: 'leader',
+    pod: 'leader',
     nodes,
-    synced: Promise.resolve(),
   };
   const protect = (is: boolean) => {
     isProtected = is;

@@ -14,6 +14,7 @@ import type { PolicyStatus } from '../../../../src/policy/reporting/policy-statu
 import type { TaintPolicySpec } from '../../../../src/policy/taint-policy.ts';
 import type { TolerationPolicySpec } from '../../../../src/policy/toleration-policy.ts';
 import type { TolerationRestrictionSpec } from '../../../../src/policy/toleration-restriction.ts';
+import { createSubject } from '../../../../src/runtime/source.ts';
 import { policySet } from '../../policy/policies.ts';
 import { nodeEntry } from '../nodes/node-entries.ts';
 
@@ -29,7 +30,11 @@ interface Cluster {
 }
 
 /** What is found. */
-async function evaluated(cluster: Cluster, report: Report, readingOf: (kind: ComparedKind) => Reading = () => 'Read') {
+async function evaluated(
+  cluster: Cluster,
+  report: Omit<Report, 'changes'>,
+  readingOf: (kind: ComparedKind) => Reading = () => 'Read',
+) {
   const { taint = {}, toleration = {}, restriction = {}, unknown, nodes = [], status } = cluster;
   const kinds = { TaintPolicy: taint, TolerationPolicy: toleration, TolerationRestriction: restriction };
   const objects = Object.entries(kinds).flatMap(([kind, specs]) =>
@@ -42,7 +47,7 @@ async function evaluated(cluster: Cluster, report: Report, readingOf: (kind: Com
     ),
   );
   const reports = createReports();
-  reports.add('nodes', report);
+  reports.add('nodes', { changes: createSubject(), ...report });
   const { policies, problems } = await evaluatePolicies({
     readingOf,
     objects,

@@ -48,7 +48,8 @@ function startWithRefusal(onEvaluation: () => void = () => {}, pruned?: string) 
     },
   };
   const reports = createReports();
-  const news = reports.add('nodes', { conditions: () => [] });
+  const news = createSubject();
+  reports.add('nodes', { changes: news, conditions: () => [] });
   const snapshot = {
     policies: [],
     compiled: policySet({ toleration: Object.fromEntries(NAMES.map((name) => [name, spec])) }),

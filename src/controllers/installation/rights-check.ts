@@ -12,7 +12,7 @@ import type { ReportedProblem, Reports } from '../reports.ts';
 const CHECK_SOON_MS = 10_000;
 const CHECK_AGAIN_MS = 60_000;
 
-export interface PermissionsOptions {
+export interface RightsCheckOptions {
   readonly client: ApiClient;
   readonly policies: Pick<ClusterPolicies, 'objects' | 'changes'>;
   /** Every policy is taken to be in mode Audit. */
@@ -24,7 +24,7 @@ export interface PermissionsOptions {
  * Checks the rights that policies need, and those that controllers have asked for. Without this check, each request would fail, in logs, Events and
  * the audit log, and the status of a policy would report it only after the first request.
  */
-export function startPermissions(run: Run, options: PermissionsOptions): Rights & Controller {
+export function startRightsCheck(run: Run, options: RightsCheckOptions): Rights & Controller {
   const { client, policies, audit, reports } = options;
   const { signal, log } = run;
   const changes = createSubject();
@@ -33,13 +33,15 @@ export function startPermissions(run: Run, options: PermissionsOptions): Rights 
   let permitted: ReadonlyMap<OptionalRight, boolean> = new Map();
   /** The problems that were logged: each is logged once. */
   let logged = new Set<string>();
-  const report = reports.add('rights', {
+  const reportChanges = createSubject();
+  reports.add('rights', {
+    changes: reportChanges,
     // For native policies, another condition reports it.
     problems: () => found().flatMap(({ right, problem }) => (right === 'nativePolicies' ? [] : [problem])),
   });
   const reconciler = startController(run, 'permissions', reconcile);
   policies.changes.subscribe(() => reconciler.restart(), signal);
-  changes.subscribe(report.next, signal);
+  changes.subscribe(reportChanges.next, signal);
 
   return {
     permits(right) {

@@ -1,7 +1,7 @@
 import { beforeEach, expect, it, vi } from 'vitest';
 import type { ApiClient, RequestOptions } from '../../../../src/cluster/client/api-client.ts';
 import { ApiError } from '../../../../src/cluster/client/api-error.ts';
-import { startPermissions } from '../../../../src/controllers/installation/permissions.ts';
+import { startRightsCheck } from '../../../../src/controllers/installation/rights-check.ts';
 import { createReports } from '../../../../src/controllers/reports.ts';
 import { createSubject } from '../../../../src/runtime/source.ts';
 import { captureLog } from '../../captured-log.ts';
@@ -40,7 +40,7 @@ function start(objects: ReturnType<typeof policyObject>[], { audit = false } = {
   } as unknown as ApiClient;
   const reports = createReports();
   const options = { client, policies: { objects: () => objects, changes: createSubject() }, audit, reports };
-  const rights = startInTest(log, (run) => startPermissions(run, options));
+  const rights = startInTest(log, (run) => startRightsCheck(run, options));
   rights.changes.subscribe(() => {
     changes++;
   });
