@@ -1,5 +1,6 @@
 import type { ApiClient } from '../../cluster/client/api-client.ts';
 import { isForbidden, isNotServed } from '../../cluster/client/api-error.ts';
+import { listObjects } from '../../cluster/list/list-objects.ts';
 import {
   type ClusterDaemonSet,
   type ClusterNode,
@@ -9,7 +10,6 @@ import {
 import { listPolicies } from '../../cluster/policies/policies.ts';
 import { kindsWithoutDefinition } from '../../cluster/policies/policy-definitions.ts';
 import { type PolicyObject, policiesInForce } from '../../cluster/policies/policy-object.ts';
-import { listObjects } from '../../cluster/watch/list-pages.ts';
 import { type LeftBehind, leftOnDaemonSet, leftOnNode } from '../../judge/left-behind.ts';
 import { carriedStartup } from '../../judge/startup/startup-requirement.ts';
 import type { StringMap } from '../../kubernetes/label-selector.ts';

@@ -3,8 +3,8 @@ import { viewKarpenterPool, viewMachinePool } from '../../objects/node-pool-obje
 import type { OptionalRight } from '../../policy/required-rights.ts';
 import type { ApiClient } from '../client/api-client.ts';
 import { findApi } from '../client/find-object.ts';
+import { listObjects } from '../list/list-objects.ts';
 import { howToGrant, OPTIONAL_RIGHTS } from '../rights/rights.ts';
-import { listObjects } from '../watch/list-pages.ts';
 
 /** An API whose objects are node pools, in the version that is read. */
 export interface PoolApi {

@@ -4,14 +4,14 @@ import { followFault } from '../../runtime/fault-log.ts';
 import { pause } from '../../runtime/pause.ts';
 import type { ApiClient } from '../client/api-client.ts';
 import { isExpired, isForbidden, isNotServed } from '../client/api-error.ts';
+import { listPages } from '../list/list-pages.ts';
 import { createCachedObjects } from './cached-objects.ts';
-import { listPages } from './list-pages.ts';
 import { compareResourceVersions } from './resource-version.ts';
 import { changedObject, endsInitialEvents, refusesInitialEvents, takeEvent } from './watch-events.ts';
 import { watchFault } from './watch-fault.ts';
 import { jittered, WATCH_TIMINGS, type WatchCache, type WatchOptions, type WatchState } from './watch-options.ts';
 
-/** A replica answers requests while it lists, and reads a page at once. Of large objects, fewer fit into a page: see list-pages.ts. */
+/** A replica answers requests while it lists, and reads a page at once. Of large objects, fewer fit into a page: see {@link listPages}. */
 const PAGE_SIZE = 100;
 /** A watch that lasted this long, or received an event, is progress. */
 const PROGRESS_MS = 1_000;

@@ -2,7 +2,7 @@ import type { ApiClient } from '../../cluster/client/api-client.ts';
 import { namespacedPath } from '../../cluster/client/object-path.ts';
 import { OWN_ACCOUNT, OWN_LABEL, OWN_LEASE, OWN_NAMESPACE, OWN_SERVICE } from '../../cluster/installation/own-names.ts';
 import { boundNamespaces, calledService } from '../../cluster/installation/own-namespaces.ts';
-import { listObjects } from '../../cluster/watch/list-pages.ts';
+import { listObjects } from '../../cluster/list/list-objects.ts';
 import { RELEASE_ANNOTATION } from '../../coverage/workload.ts';
 import { ownValue, type StringMap } from '../../kubernetes/label-selector.ts';
 import { isDnsSubdomain } from '../../kubernetes/names.ts';
