@@ -36,7 +36,7 @@ export interface LeaderOptions {
   readonly client: ApiClient;
   readonly namespace: string;
   /** The name of this replica's pod. */
-  readonly identity: string;
+  readonly replica: string;
   readonly service: ServiceRef;
   /** Every policy is taken to be in mode Audit: nothing is written for it. */
   readonly audit: boolean;
@@ -103,7 +103,7 @@ function startControllers(
   options: LeaderOptions,
   started: <T extends Controller>(controller: T) => T,
 ): ClusterState {
-  const { client, namespace, identity, service, audit, ownerClusterRole } = options;
+  const { client, namespace, replica, service, audit, ownerClusterRole } = options;
   const { policies, webhooks, certificates, secret, caOverlapMs, recordEvent } = options;
   const { nodes, daemonSets, synced } = started(watchCluster(run, client));
   const reports = createReports();
@@ -113,7 +113,7 @@ function startControllers(
     startWebhookRegistration(run, {
       client,
       service,
-      pod: identity,
+      pod: replica,
       ownerClusterRole,
       policies,
       webhooks,
@@ -173,9 +173,9 @@ function startControllers(
   if (secret) {
     started(startCertificateRotation(run, { client, secret, overlapMs: caOverlapMs, webhooks, certificates }));
   }
-  started(startReplicaSpread(run, { client, service, self: identity, nodes, synced: nodes.synced }));
+  started(startReplicaSpread(run, { client, service, self: replica, nodes, synced: nodes.synced }));
   started(
-    startDrainRelease(run, { client, service, self: identity, nodes, synced: nodes.synced, giveWay: options.giveWay }),
+    startDrainRelease(run, { client, service, self: replica, nodes, synced: nodes.synced, giveWay: options.giveWay }),
   );
   if (options.defaultPolicies) {
     started(startDefaultPolicies(run, { client, namespace, configMap: options.defaultPolicies }));

@@ -30,7 +30,7 @@ function unanswered(signal: AbortSignal) {
     signal,
     client,
     namespace: 'taintkeeper',
-    identity: 'a',
+    replica: 'a',
     service: { namespace: 'taintkeeper', name: 'taintkeeper', port: 443 },
     audit: false,
     policies: {
