@@ -8,7 +8,7 @@ import {
   projectNode,
 } from '../../cluster/objects/cluster-objects.ts';
 import { listPolicies } from '../../cluster/policies/policies.ts';
-import { kindsWithoutDefinition } from '../../cluster/policies/policy-definitions.ts';
+import { readKindsWithoutDefinition } from '../../cluster/policies/policy-definitions.ts';
 import { type PolicyObject, policiesInForce } from '../../cluster/policies/policy-object.ts';
 import { type LeftBehind, leftOnDaemonSet, leftOnNode } from '../../judge/left-behind.ts';
 import { carriedStartup } from '../../judge/startup/startup-requirement.ts';
@@ -93,7 +93,7 @@ async function readTaintPolicies(client: ApiClient): Promise<PolicyObject[]> {
   } catch (error) {
     if (!(isForbidden(error) || isNotServed(error))) throw error;
     // RBAC also refuses lists of kinds that are not served.
-    if ((await kindsWithoutDefinition(client)).includes('TaintPolicy')) return [];
+    if ((await readKindsWithoutDefinition(client)).includes('TaintPolicy')) return [];
     if (!isForbidden(error)) throw error;
     throw missingRightError('cleanup', 'which startup taints are left', error);
   }
