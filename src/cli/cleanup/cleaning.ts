@@ -7,7 +7,7 @@ import type { ClusterNode } from '../../cluster/objects/cluster-objects.ts';
 import { jsonPointer, type Operation } from '../../kubernetes/json-patch.ts';
 import { objectTitle } from '../../kubernetes/object-title.ts';
 import { TOLERATIONS_POINTER } from '../../kubernetes/toleration.ts';
-import { takeToken, tokenBucket } from '../../runtime/rate-limit.ts';
+import { takeToken, tokenBucket } from '../../runtime/token-bucket.ts';
 import { countCovered } from '../../scheduling/coverage.ts';
 import { isHealthy } from '../../scheduling/rollout.ts';
 import {

@@ -22,7 +22,8 @@ import {
 } from '../../policy/policy-set.ts';
 import { waitingIn } from '../../policy/reporting/policy-status.ts';
 import { oncePer } from '../../runtime/once-per.ts';
-import { throttle, tokenBucket } from '../../runtime/rate-limit.ts';
+import { throttle } from '../../runtime/throttle.ts';
+import { tokenBucket } from '../../runtime/token-bucket.ts';
 import { nodeWarnings } from './node-warnings.ts';
 import { startupRuleWarnings } from './startup-rule-warnings.ts';
 
