@@ -1,6 +1,6 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { parseArgs } from 'node:util';
-import { listPages } from '../src/cluster/watch/list-pages.ts';
+import { listPages } from '../src/cluster/list/list-pages.ts';
 import type { Replica } from '../test/control-plane/replicas.ts';
 import { firstSweep, HEARTBEAT_SECONDS, simulateCluster } from './far-out/rig.ts';
 import { taintOf } from './far-out/simulated-nodes.ts';

@@ -4,7 +4,7 @@ import type { AddressInfo } from 'node:net';
 import { text } from 'node:stream/consumers';
 import { parseArgs } from 'node:util';
 import { issueCa, issueServing } from '../src/certs/issue.ts';
-import { tokenBucket } from '../src/runtime/rate-limit.ts';
+import { tokenBucket } from '../src/runtime/token-bucket.ts';
 import type { Taint } from '../test/e2e/nodes.ts';
 import { type NodeState, simulateNodes, taintOf } from './far-out/simulated-nodes.ts';
 import { createEventLog, createObjectStore, jsonPatched, mergePatched } from './far-out/simulated-store.ts';

@@ -1,7 +1,7 @@
 import { X509Certificate } from 'node:crypto';
 
-/** The certificates of a PEM text, in order. Unreadable ones are left out. */
-export function parseCertificates(pem: string): X509Certificate[] {
+/** The certificates of a PEM text, in order. Unreadable ones are left out. None without a text. */
+export function parseCertificates(pem = ''): X509Certificate[] {
   const blocks = pem.match(/-----BEGIN CERTIFICATE-----[^-]+-----END CERTIFICATE-----/g) ?? [];
   return blocks.flatMap((block) => {
     try {

@@ -84,13 +84,13 @@ export async function openCertificates(
 function isLeftToOtherIssuer({ cert, key, bundle, caKey }: StoredFiles, issuing: Issuing): boolean {
   if (cert === undefined || key === undefined) return false;
   const [certificate] = parseCertificates(cert);
-  const isOurs = certificate !== undefined && isSignedByOurOrStoredCa(certificate, bundle);
+  const isOurs = certificate !== undefined && isSignedByOurOrStoredCa(certificate, parseCertificates(bundle));
   return caKey === undefined ? !(isOurs && issuing === 'servingOnly') : certificate !== undefined && !isOurs;
 }
 
 /** Whether a CA of taintkeeper, or the CA beside it, issued the certificate. The pair's key is not checked: it may be written next. */
-function isSignedByOurOrStoredCa(certificate: X509Certificate, bundle: string | undefined): boolean {
-  return isIssuedByUs(certificate) || signerOf(certificate, bundle) !== undefined;
+function isSignedByOurOrStoredCa(certificate: X509Certificate, cas: readonly X509Certificate[]): boolean {
+  return isIssuedByUs(certificate) || signerOf(certificate, cas) !== undefined;
 }
 
 function useOfAnotherIssuer(
@@ -104,8 +104,9 @@ function useOfAnotherIssuer(
   }
   const { certificate } = inspection;
   const uncovered = uncoveredNames(certificate, names);
-  const ca = caOf(parseCertificates(cert), bundle);
-  const known = parseCertificates(bundle ?? '').length > 0 ? bundle : undefined;
+  const cas = parseCertificates(bundle);
+  const ca = caOf(parseCertificates(cert), cas);
+  const known = cas.length > 0 ? bundle : undefined;
   return { serving: { cert, key }, certificate, ca, bundle: known, renews: 'nothing', uncovered, issued: [] };
 }
 

@@ -5,9 +5,8 @@ import { joinBundles } from './bundle.ts';
 import type { CaTrust } from './ca-trust.ts';
 import { openCertificates } from './certificate-directory.ts';
 import { certificateFiles, FILES } from './certificate-files.ts';
-import { chainInvalidAt } from './chain.ts';
 import { serveCertificates } from './hand-over.ts';
-import type { ServableCertificates } from './servable-certificates.ts';
+import { type ServableCertificates, servableInvalidAt } from './servable-certificates.ts';
 
 /** How often the certificates are checked even if no file changed, because they expire. */
 const RENEWAL_CHECK_INTERVAL_MS = 3_600_000;
@@ -92,7 +91,10 @@ export async function keepCertificates(options: CertificateKeeperOptions): Promi
   await refresh();
   const timers = [
     setInterval(refresh, RENEWAL_CHECK_INTERVAL_MS).unref(),
-    setInterval(() => isInvalid() && refresh(), VALIDITY_CHECK_INTERVAL_MS).unref(),
+    setInterval(
+      () => servableInvalidAt(served.current(), now()) !== undefined && refresh(),
+      VALIDITY_CHECK_INTERVAL_MS,
+    ).unref(),
   ];
   recheck();
 
@@ -107,11 +109,6 @@ export async function keepCertificates(options: CertificateKeeperOptions): Promi
       clearTimeout(waiting);
     },
   };
-
-  function isInvalid(): boolean {
-    const { serving, bundle } = served.current();
-    return chainInvalidAt(serving.cert, bundle, now()) !== undefined;
-  }
 
   /** One after the other: an earlier read must not end later, and serve what it read before. */
   function refresh(): Promise<void> {

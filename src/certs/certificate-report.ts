@@ -2,7 +2,7 @@ import type { X509Certificate } from 'node:crypto';
 import { hasCa, parseCertificates } from './bundle.ts';
 import { isFromAnotherIssuer, type StoredFiles } from './certificate-files.ts';
 import { namesOf } from './certificate-names.ts';
-import { issuersInvalidAt, isTrusted } from './chain.ts';
+import { issuersInvalidAt, isTrusted, signerOf } from './chain.ts';
 import { subjectOf } from './distinguished-name.ts';
 import {
   FUTURE_CAUSE,
@@ -49,10 +49,9 @@ export function reportCertificates(
   names: readonly string[],
   now: Date,
 ): CertificateReport {
-  const cas = parseCertificates(files.bundle ?? '');
-  const chain = parseCertificates(files.cert ?? '');
+  const cas = parseCertificates(files.bundle);
+  const chain = parseCertificates(files.cert);
   const [serving] = chain;
-  const signer = serving && cas.find((ca) => serving.verify(ca.publicKey));
   const isOtherIssuer = isFromAnotherIssuer(files);
   const isBundleNeeded = !isOtherIssuer || cas.length > 0;
   const judged = bundles.map(({ webhook, bundle }) => ({
@@ -83,13 +82,14 @@ export function reportCertificates(
             `the caBundle of ${webhook} does not trust the serving certificate${invalid ? `: ${invalid}` : ''}`,
         ),
     ],
-    rotating: rotation(cas, signer),
+    rotating: rotation(serving, cas),
   };
 }
 
-function rotation(cas: readonly X509Certificate[], signer: X509Certificate | undefined): string | undefined {
-  if (signer === undefined || cas.length < 2) return undefined;
-  return signer === cas[0]
+function rotation(serving: X509Certificate | undefined, cas: readonly X509Certificate[]): string | undefined {
+  const [issuer, ...earlier] = cas;
+  if (!serving || !issuer || earlier.length === 0 || signerOf(serving, cas) === undefined) return undefined;
+  return serving.verify(issuer.publicKey)
     ? 'the earlier CA is removed from the bundle after its overlap'
     : 'the serving certificate is replaced when every caBundle has the new CA';
 }

@@ -1,24 +1,21 @@
 import type { X509Certificate } from 'node:crypto';
-import { parseCertificates } from './bundle.ts';
 import { notFor } from './certificate-names.ts';
 import { invalidAt } from './inspect.ts';
 
 export const NOT_SIGNED = 'not signed by the CA';
 
 /**
- * Why clients that trust a bundle (PEM), or the system's CAs if it has none, refuse a chain of certificates (PEM).
+ * Why clients that trust these CAs, or those of the system if there are none, refuse a chain of certificates.
  * @param uncovered the names by which they call, and that the first certificate does not have
  */
 export function chainFault(
-  chain: string,
-  bundle: string | undefined,
+  chain: readonly X509Certificate[],
+  cas: readonly X509Certificate[],
   uncovered: readonly string[],
   time: Date,
 ): string | undefined {
-  const certificates = parseCertificates(chain);
-  const cas = parseCertificates(bundle ?? '');
-  if (cas.length > 0 && !leadsTo(certificates, cas)) return NOT_SIGNED;
-  return notFor(uncovered) ?? anyInvalidAt(certificates, cas, time);
+  if (cas.length > 0 && !leadsTo(chain, cas)) return NOT_SIGNED;
+  return notFor(uncovered) ?? chainInvalidAt(chain, cas, time);
 }
 
 /**
@@ -76,14 +73,10 @@ export function issuersInvalidAt(
 }
 
 /**
- * {@link invalidAt} of a certificate, the first one of a chain (PEM), and of its issuers up to a CA of the bundle (PEM), if they are known: clients refuse
- * a certificate of a CA that is not valid.
+ * {@link invalidAt} of the first certificate of a chain, and of its issuers up to one of the CAs, if they are known: clients refuse a certificate of a CA
+ * that is not valid.
  */
-export function chainInvalidAt(chain: string, bundle: string | undefined, time: Date): string | undefined {
-  return anyInvalidAt(parseCertificates(chain), parseCertificates(bundle ?? ''), time);
-}
-
-function anyInvalidAt(
+export function chainInvalidAt(
   chain: readonly X509Certificate[],
   cas: readonly X509Certificate[],
   time: Date,
@@ -92,17 +85,17 @@ function anyInvalidAt(
   return (leaf && invalidAt(leaf, time)) ?? issuersInvalidAt(chain, cas, time);
 }
 
-/** The certificate in a bundle (PEM) that signed this one. cert-manager leaves `ca.crt` empty if it does not know the CA. */
-export function signerOf(certificate: X509Certificate, bundle: string | undefined): X509Certificate | undefined {
-  return lastingFirst(bundle).find((ca) => certificate.verify(ca.publicKey));
+/** The CA that signed the certificate. There may be no CAs: cert-manager leaves `ca.crt` empty if it does not know the CA. */
+export function signerOf(certificate: X509Certificate, cas: readonly X509Certificate[]): X509Certificate | undefined {
+  return lastingFirst(cas).find((ca) => certificate.verify(ca.publicKey));
 }
 
-/** The certificate in a bundle (PEM) to which the chain leads, by intermediate CAs or without. */
-export function caOf(chain: readonly X509Certificate[], bundle: string | undefined): X509Certificate | undefined {
-  return pathTo(chain, lastingFirst(bundle))?.at(-1);
+/** The CA to which the chain leads, by intermediate CAs or without. */
+export function caOf(chain: readonly X509Certificate[], cas: readonly X509Certificate[]): X509Certificate | undefined {
+  return pathTo(chain, lastingFirst(cas))?.at(-1);
 }
 
-/** The certificates of a bundle, the one that lasts longest first: a CA may have been renewed with its key. */
-function lastingFirst(bundle = ''): X509Certificate[] {
-  return parseCertificates(bundle).toSorted((a, b) => b.validToDate.getTime() - a.validToDate.getTime());
+/** The CA that lasts longest first: a CA may have been renewed with its key. */
+function lastingFirst(cas: readonly X509Certificate[]): X509Certificate[] {
+  return cas.toSorted((a, b) => b.validToDate.getTime() - a.validToDate.getTime());
 }

@@ -1,6 +1,6 @@
 import type { CaTrust } from './ca-trust.ts';
-import { chainFault, chainInvalidAt, NOT_SIGNED } from './chain.ts';
-import type { ServableCertificates } from './servable-certificates.ts';
+import { NOT_SIGNED } from './chain.ts';
+import { type ServableCertificates, servableFault, servableInvalidAt } from './servable-certificates.ts';
 
 /** Whether the next certificates are served. While they are not, the earlier ones are. */
 export type HandOver =
@@ -83,8 +83,8 @@ function judgeHandOver(
     return losesCa ? { kind: 'refused', reason: NOT_SIGNED } : SERVED;
   }
   if (trust && served.uncovered.length > 0) return SERVED;
-  if (invalidNow(served, now) !== undefined) return SERVED;
-  const reason = trust ? chainFault(next.serving.cert, next.bundle, next.uncovered, now) : invalidNow(next, now);
+  if (servableInvalidAt(served, now) !== undefined) return SERVED;
+  const reason = trust ? servableFault(next, next.uncovered, now) : servableInvalidAt(next, now);
   if (reason !== undefined) return { kind: 'refused', reason };
   const waitMs = trust ? untrustedMs(served, next, trust) : 0;
   return waitMs > 0 ? { kind: 'untrusted', waitMs } : SERVED;
@@ -93,10 +93,6 @@ function judgeHandOver(
 /** That certificates are not served, as text. */
 export function notServed(where: string, reason: string): string {
   return `${where}: ${reason}; the last good certificates are served`;
-}
-
-function invalidNow({ serving, bundle }: ServableCertificates, now: Date): string | undefined {
-  return chainInvalidAt(serving.cert, bundle, now);
 }
 
 /** How long until the callers trust the CA of the next certificates, in milliseconds. */

@@ -50,7 +50,8 @@ export async function nextStep(stored: StoredFiles, state: RotationState): Promi
   const caReason = caFault(stored, now) ?? caEndsSoon(stored, now) ?? future;
   if (caReason !== undefined) {
     // An issuer that is not valid yet makes a serving certificate useless.
-    const unaccepted = unservable ?? chainInvalidAt(stored.cert ?? '', stored.bundle, now);
+    const unaccepted =
+      unservable ?? chainInvalidAt(parseCertificates(stored.cert), parseCertificates(stored.bundle), now);
     return unaccepted === undefined
       ? introduceCa(stored as CompleteFiles, now, caReason)
       : await issueAll(stored, names, now, caReason);
@@ -82,7 +83,7 @@ export async function nextStep(stored: StoredFiles, state: RotationState): Promi
 export function followFutureCa(): (bundle: string | undefined, now: Date, clocksAgree: boolean) => number {
   let future: { readonly ca: string; readonly since: number } | undefined;
   return (bundle, now, clocksAgree) => {
-    const [ca] = parseCertificates(bundle ?? '');
+    const [ca] = parseCertificates(bundle);
     if (!ca || !clocksAgree || now >= ca.validFromDate) future = undefined;
     else if (future?.ca !== ca.fingerprint256) future = { ca: ca.fingerprint256, since: performance.now() };
     return future ? performance.now() - future.since : 0;
@@ -131,14 +132,14 @@ async function issueAll(
 }
 
 function caEndsSoon({ bundle }: StoredFiles, now: Date): string | undefined {
-  const [ca] = parseCertificates(bundle ?? '');
+  const [ca] = parseCertificates(bundle);
   const soon = new Date(now.getTime() + CA_LOOKAHEAD_MS);
   return ca && now >= ca.validFromDate ? invalidAt(ca, soon) : undefined;
 }
 
 /** The new CA first, then the earlier ones that are still valid: replicas may serve a certificate of theirs for a while. */
 function bundleOf(ca: KeyPair, earlier: string | undefined, now: Date): string {
-  const valid = parseCertificates(earlier ?? '').filter((one) => invalidAt(one, now) === undefined);
+  const valid = parseCertificates(earlier).filter((one) => invalidAt(one, now) === undefined);
   return `${ca.cert.trimEnd()}\n${pem(valid)}`;
 }
 

@@ -1,6 +1,7 @@
 import { X509Certificate } from 'node:crypto';
+import { parseCertificates } from './bundle.ts';
 import type { CompleteFiles } from './certificate-files.ts';
-import { signerOf } from './chain.ts';
+import { chainFault, chainInvalidAt, signerOf } from './chain.ts';
 import type { KeyPair } from './issue.ts';
 
 /** Certificates that can be served. */
@@ -21,6 +22,26 @@ export interface ServableCertificates {
 /** Certificates that a CA of the bundle signed, and taintkeeper renews. */
 export function servableOf({ cert, key, bundle }: CompleteFiles, renews: 'serving' | 'all'): ServableCertificates {
   const certificate = new X509Certificate(cert);
-  const ca = signerOf(certificate, bundle);
+  const ca = signerOf(certificate, parseCertificates(bundle));
   return { serving: { cert, key }, certificate, ca, bundle, renews, uncovered: [] };
+}
+
+/** {@link chainInvalidAt} of the serving certificate. */
+export function servableInvalidAt(
+  { serving, bundle }: Pick<ServableCertificates, 'serving' | 'bundle'>,
+  time: Date,
+): string | undefined {
+  return chainInvalidAt(parseCertificates(serving.cert), parseCertificates(bundle), time);
+}
+
+/**
+ * {@link chainFault} of the serving certificate for clients that trust its bundle.
+ * @param uncovered the names by which they call, and that the certificate does not have
+ */
+export function servableFault(
+  { serving, bundle }: Pick<ServableCertificates, 'serving' | 'bundle'>,
+  uncovered: readonly string[],
+  time: Date,
+): string | undefined {
+  return chainFault(parseCertificates(serving.cert), parseCertificates(bundle), uncovered, time);
 }

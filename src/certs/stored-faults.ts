@@ -34,7 +34,7 @@ export function servingFault(
   if (!inspection.ok) return inspection.reason;
 
   const { certificate } = inspection;
-  const ca = signerOf(certificate, files.bundle);
+  const ca = signerOf(certificate, parseCertificates(files.bundle));
   if (ca === undefined) return NOT_SIGNED;
   const unfit = notFor(uncoveredNames(certificate, names));
   if (unfit !== undefined) return unfit;
@@ -55,7 +55,8 @@ export function whyUnusable(stored: StoredFiles, names: readonly string[], now: 
 export function otherIssuerFault(files: StoredFiles, names: readonly string[], now: Date): string | undefined {
   const inspection = inspectPair(files);
   if (!inspection.ok) return inspection.reason;
-  return chainFault(files.cert ?? '', files.bundle, uncoveredNames(inspection.certificate, names), now);
+  const uncovered = uncoveredNames(inspection.certificate, names);
+  return chainFault(parseCertificates(files.cert), parseCertificates(files.bundle), uncovered, now);
 }
 
 /** Why a certificate is not valid yet, as text. */
@@ -63,7 +64,7 @@ export const FUTURE_CAUSE = 'a clock was ahead when it was issued';
 
 /** That the CA that issues, the first one of the bundle, is not valid yet: a clock was ahead when it was issued. Undefined if it is valid. */
 export function notValidYet(bundle: string | undefined, now: Date): string | undefined {
-  const [ca] = parseCertificates(bundle ?? '');
+  const [ca] = parseCertificates(bundle);
   return ca && now < ca.validFromDate ? invalidAt(ca, now) : undefined;
 }
 
@@ -84,7 +85,7 @@ export function rotationObstacle(
   if (isFromAnotherIssuer(files)) return { kind: 'otherIssuer' };
   const reason = caFault(files, now);
   if (reason !== undefined) return { kind: 'ca', reason };
-  const [serving] = parseCertificates(files.cert ?? '');
+  const [serving] = parseCertificates(files.cert);
   const uncovered = serving ? uncoveredNames(serving, names) : [];
   return uncovered.length > 0 ? { kind: 'names', uncovered } : undefined;
 }

@@ -2,7 +2,7 @@ import type { ApiClient } from '../cluster/client/api-client.ts';
 import { isFinal } from '../cluster/client/api-error.ts';
 import { patchIfUnchanged } from '../cluster/client/conditional-patch.ts';
 import { objectTitle } from '../kubernetes/object-title.ts';
-import { takeToken, tokenBucket } from '../runtime/rate-limit.ts';
+import { takeToken, tokenBucket } from '../runtime/token-bucket.ts';
 import { cleaningPatch } from './cleaning-patch.ts';
 import { type Leftover, pathOf, readDaemonSet, readNode } from './leftover.ts';
 import type { Leftovers } from './leftovers.ts';

@@ -1,10 +1,10 @@
 import type { ApiClient } from '../cluster/client/api-client.ts';
 import { isForbidden, isNotServed } from '../cluster/client/api-error.ts';
+import { listObjects } from '../cluster/list/list-objects.ts';
 import type { ClusterNode } from '../cluster/objects/cluster-objects.ts';
 import { listPolicies } from '../cluster/policies/policies.ts';
-import { kindsWithoutDefinition } from '../cluster/policies/policy-definitions.ts';
+import { readKindsWithoutDefinition } from '../cluster/policies/policy-definitions.ts';
 import { type PolicyObject, policiesInForce } from '../cluster/policies/policy-object.ts';
-import { listObjects } from '../cluster/watch/list-pages.ts';
 import { type CompiledTaintPolicy, compilePolicies } from '../policy/policy-set.ts';
 import { type Leftover, readDaemonSet, readNode, startupTaintsOn } from './leftover.ts';
 import { UnreadableStateError } from './unreadable-state-error.ts';
@@ -51,7 +51,7 @@ async function readTaintPolicies(client: ApiClient): Promise<PolicyObject[]> {
   } catch (error) {
     if (!(isForbidden(error) || isNotServed(error))) throw error;
     // RBAC also refuses lists of kinds that are not served.
-    if ((await kindsWithoutDefinition(client)).includes('TaintPolicy')) return [];
+    if ((await readKindsWithoutDefinition(client)).includes('TaintPolicy')) return [];
     if (!isForbidden(error)) throw error;
     throw new UnreadableStateError('which startup taints are left', error);
   }

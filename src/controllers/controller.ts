@@ -1,12 +1,7 @@
 import type { Logger } from 'pino';
 import type { Change } from '../cluster/watch/cached-objects.ts';
-import {
-  type Reconciler,
-  startReconciler,
-  startWorkQueue,
-  type WorkQueue,
-  type WorkQueueOptions,
-} from '../runtime/work-queue.ts';
+import { type Reconciler, startReconciler } from '../runtime/reconciler.ts';
+import { startWorkQueue, type WorkQueue, type WorkQueueOptions } from '../runtime/work-queue.ts';
 import type { ClusterMetrics } from './cluster-metrics.ts';
 
 /** The API server compiles every expression that is written: policies that change together are one write. */

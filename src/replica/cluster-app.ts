@@ -36,8 +36,8 @@ export interface ClusterAppOptions extends Listeners {
   /** The namespace of its Service, Secret and Lease. */
   readonly namespace: string;
   readonly servicePort: number;
-  /** Identifies this replica. */
-  readonly identity: string;
+  /** The name of this replica: that of its pod. */
+  readonly replica: string;
   /** Serve certificates from here in place of the Secret's. */
   readonly certDirectory: string | undefined;
   /** Name of the ConfigMap with policies to be created once. */
@@ -62,12 +62,12 @@ export interface ClusterAppOptions extends Listeners {
  * @throws InputError for addresses that cannot be listened on; CertificateDirectoryError
  */
 export async function startClusterApp(options: ClusterAppOptions): Promise<RunningApp> {
-  const { client, namespace, audit, identity, metrics, log } = options;
+  const { client, namespace, audit, replica, metrics, log } = options;
   const service = { namespace, name: OWN_SERVICE, port: options.servicePort };
 
   await using starting = new AsyncDisposableStack();
 
-  const events = createEventRecorder({ client, identity, log });
+  const events = createEventRecorder({ client, identity: replica, log });
   metrics.countDroppedEvents(events.dropped);
   starting.defer(() => events.stop());
   const creations = followCreations({ client, log });
@@ -84,7 +84,7 @@ export async function startClusterApp(options: ClusterAppOptions): Promise<Runni
   // Before the API server is called, which may take long: a process that waits is alive.
   const present: Present = { stopping: false };
   const checks = clusterChecks({ client, policies, webhooks, audit }, present);
-  const decisions = options.page ? createDecisionLog({ replica: identity, now: client.now }) : undefined;
+  const decisions = options.page ? createDecisionLog({ replica, now: client.now }) : undefined;
   const page = decisions && (await openPage(decisions, pageSources()));
   const admin = await startAdmin({ listeners: options, checks, metrics, page, log });
   starting.defer(admin.stop);
@@ -126,7 +126,7 @@ export async function startClusterApp(options: ClusterAppOptions): Promise<Runni
     client,
     namespace,
     name: OWN_LEASE,
-    identity: newIdentity(identity),
+    identity: newIdentity(replica),
     log,
     lead,
     onChange: () => metrics.leading(present.election?.isLeader() ?? false),
@@ -150,7 +150,7 @@ export async function startClusterApp(options: ClusterAppOptions): Promise<Runni
   function pageSources(): PageSources {
     return {
       now: client.now,
-      replica: identity,
+      replica,
       mode: 'cluster',
       audit,
       leader: () => leaderOf(present.election),
@@ -176,7 +176,7 @@ export async function startClusterApp(options: ClusterAppOptions): Promise<Runni
       signal,
       client: leaderClient(client, leadership),
       namespace,
-      pod: identity,
+      pod: replica,
       service,
       audit,
       policies,

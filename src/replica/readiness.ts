@@ -2,8 +2,8 @@ import type { X509Certificate } from 'node:crypto';
 import { hasCa, parseCertificates } from '../certs/bundle.ts';
 import type { CertificateKeeper } from '../certs/certificate-keeper.ts';
 import { notFor } from '../certs/certificate-names.ts';
-import { chainFault, chainInvalidAt } from '../certs/chain.ts';
 import { invalidAt } from '../certs/inspect.ts';
+import { servableFault, servableInvalidAt } from '../certs/servable-certificates.ts';
 import { CA_LOOKAHEAD_MS, EXPIRES_SOON_MS, FUTURE_CAUSE } from '../certs/stored-faults.ts';
 import type { RegisteredWebhooks } from '../cluster/admission-registration/webhook-configurations.ts';
 import type { ApiClient } from '../cluster/client/api-client.ts';
@@ -141,10 +141,11 @@ export interface ApiServerClock {
  */
 export function certificateCheck(certificates: CertificateKeeper, apiServer?: ApiServerClock): Check {
   const { now, clocksAgree } = apiServer ?? { now: new Date(), clocksAgree: true };
-  const { serving, bundle, certificate, ca, renews, uncovered } = certificates.current();
+  const current = certificates.current();
+  const { serving, certificate, ca, renews, uncovered } = current;
   const fault = certificates.fault();
   // If the clients are not known, they may trust another CA than that of the file.
-  const invalid = apiServer ? chainFault(serving.cert, bundle, [], now) : chainInvalidAt(serving.cert, bundle, now);
+  const invalid = apiServer ? servableFault(current, [], now) : servableInvalidAt(current, now);
   const unfit = notFor(uncovered);
   const isFuture =
     invalid !== undefined &&

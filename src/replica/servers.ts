@@ -5,7 +5,7 @@ import { WARNING_PATH } from '../controllers/webhooks/desired-webhooks.ts';
 import { InputError } from '../files/input-error.ts';
 import { type Page, pageRoutes } from '../page/page-routes.ts';
 import type { PolicySet } from '../policy/policy-set.ts';
-import { throttle } from '../runtime/rate-limit.ts';
+import { throttle } from '../runtime/throttle.ts';
 import { type Check, createAdminServer } from '../server/admin-server.ts';
 import { createAdmissionServer } from '../server/admission-server.ts';
 import { type ConnectionLimits, followConnections } from '../server/connections.ts';

@@ -23,7 +23,8 @@ export interface WorkQueue {
   stop(): Promise<void>;
 }
 
-interface QueueOptions {
+/** The options of a queue with any number of keys. */
+export interface QueueOptions {
   /** For the log. */
   readonly name: string;
   readonly log: Logger;
@@ -57,45 +58,8 @@ export function startWorkQueue({ log, ...options }: WorkQueueOptions): WorkQueue
   });
 }
 
-/** Keeps something in its desired state. */
-export interface Reconciler {
-  /** Requests a run, at once or in so many milliseconds. Requests while one waits result in one run. */
-  trigger(inMs?: number): void;
-  /** Requests a run because its input has changed: it cuts a back-off short, see {@link WorkQueue.restart}. */
-  restart(inMs?: number): void;
-  /** Stops. Resolves when the run in progress has ended. */
-  stop(): Promise<void>;
-}
-
-export interface ReconcilerOptions extends QueueOptions {
-  /** One run, from the present state. Returns in how many milliseconds to run again; undefined: only when triggered. */
-  readonly reconcile: () => Promise<number | undefined>;
-  /** Minimum time from the end of one run to the start of the next, in milliseconds. */
-  readonly pauseMs?: number;
-}
-
-/**
- * A queue with one key: runs once at the start and whenever triggered, never two at a time. A run that fails is repeated with a back-off. The
- * same failure is logged once.
- */
-export function startReconciler({ reconcile, log, pauseMs = 0, ...options }: ReconcilerOptions): Reconciler {
-  const { name } = options;
-  const fault = followFault(log, recovered(name));
-  const queue = startQueue({
-    ...options,
-    work: reconcile,
-    concurrency: 1,
-    pauseMs,
-    onFailure: (_key, message) => fault.occurred(message, `${name}: ${message}`),
-    onRecovered: fault.ended,
-  });
-  // Always by a timer, so that several triggers of one moment result in one run.
-  const trigger = (inMs = 0) => queue.add('', inMs);
-  trigger();
-  return { trigger, restart: (inMs = 0) => queue.restart('', inMs), stop: queue.stop };
-}
-
-const recovered = (name: string) => `${name}: it works again`;
+/** The log line when a fault has ended. */
+export const recovered = (name: string) => `${name}: it works again`;
 
 /** Pauses after failures, and after those whose cause lasts. */
 const RETRIES = { minMs: 200, maxMs: 30_000 };
@@ -127,7 +91,7 @@ function newItem(): Item {
   return { due: NEVER, notBefore: AT_ONCE, notRestartedBefore: AT_ONCE, timer: undefined, backOff: undefined };
 }
 
-interface StartOptions extends Omit<WorkQueueOptions, 'log'> {
+export interface StartOptions extends Omit<WorkQueueOptions, 'log'> {
   /** Minimum time from the end of a run to the start of the next of the same key, in milliseconds. */
   readonly pauseMs: number;
   readonly onFailure: (key: string, message: string) => void;
@@ -135,7 +99,8 @@ interface StartOptions extends Omit<WorkQueueOptions, 'log'> {
   readonly onRecovered: () => void;
 }
 
-function startQueue(options: StartOptions): WorkQueue {
+/** The queue, without a log. */
+export function startQueue(options: StartOptions): WorkQueue {
   const { work, concurrency, pauseMs, signal, isLasting = () => false, onResult, onFailure, onRecovered } = options;
   const items = new Map<string, Item>();
   /** The keys that are due, in order. */

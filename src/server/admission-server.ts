@@ -2,7 +2,7 @@ import type { Socket } from 'node:net';
 import Fastify, { type FastifyError } from 'fastify';
 import type { Logger } from 'pino';
 import { PHASES } from '../judge/decision.ts';
-import { throttle } from '../runtime/rate-limit.ts';
+import { throttle } from '../runtime/throttle.ts';
 import { printable } from '../text/printable.ts';
 import { followArrivals } from './arrivals.ts';
 import { CLIENT_TIMEOUTS, type ClientTimeouts } from './connections.ts';

@@ -2,7 +2,7 @@ import { hash } from 'node:crypto';
 import type { Logger } from 'pino';
 import type { Phase } from '../judge/decision.ts';
 import { createFairMap, type EntrySource } from '../runtime/fair-map.ts';
-import { throttle } from '../runtime/rate-limit.ts';
+import { throttle } from '../runtime/throttle.ts';
 import { printable } from '../text/printable.ts';
 
 export interface LogLine {

@@ -1,9 +1,9 @@
 import type { ApiClient } from '../../cluster/client/api-client.ts';
 import { ApiError } from '../../cluster/client/api-error.ts';
+import { listObjects } from '../../cluster/list/list-objects.ts';
 import { type DaemonPodOwner, readPlacement } from '../../cluster/nodes/daemon-pods.ts';
 import { listNodes } from '../../cluster/nodes/nodes.ts';
 import { policiesInForce, runsInAudit } from '../../cluster/policies/policy-object.ts';
-import { listObjects } from '../../cluster/watch/list-pages.ts';
 import { startupRulesOf } from '../../coverage/startup-rules.ts';
 import type { InstalledDaemonSet, Workload } from '../../coverage/workload.ts';
 import { notesOnUnusable } from '../../explain/policy-problems.ts';

@@ -1,6 +1,6 @@
 import type { ApiClient } from '../../cluster/client/api-client.ts';
 import { namespacedPath } from '../../cluster/client/object-path.ts';
-import { listObjects } from '../../cluster/watch/list-pages.ts';
+import { listObjects } from '../../cluster/list/list-objects.ts';
 import { WORKLOAD_KINDS, type Workload, type WorkloadKind } from '../../coverage/workload.ts';
 import type { SourceDocument } from '../../files/documents.ts';
 import { isKind, readNamed } from '../../files/kubernetes-objects.ts';

@@ -1,8 +1,8 @@
 import type { ApiClient } from '../../cluster/client/api-client.ts';
 import { findObject } from '../../cluster/client/find-object.ts';
+import { listObjects } from '../../cluster/list/list-objects.ts';
 import { listPodReadinessOn } from '../../cluster/nodes/node-pods.ts';
 import { keepDaemonSet } from '../../cluster/objects/cluster-objects.ts';
-import { listObjects } from '../../cluster/watch/list-pages.ts';
 import type { NamespacedName } from '../../explain/daemon-sections.ts';
 import type { CsiNodeView } from '../../judge/startup/csi-drivers.ts';
 import type { KnownDaemonSet } from '../../judge/startup/daemon-readiness.ts';

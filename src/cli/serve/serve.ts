@@ -139,7 +139,7 @@ async function startInCluster(options: ServeOptions, metrics: Metrics, log: Logg
     namespace,
     servicePort: Number(process.env.TAINTKEEPER_TEST_SERVICE_PORT ?? SERVICE_PORT),
     // The pod's name: in the node's network, the host name is the node's.
-    identity: process.env.POD_NAME || hostname(),
+    replica: process.env.POD_NAME || hostname(),
     certDirectory: options.certDir,
     clientCa: options.clientCa,
     defaultPolicies: options.defaultPolicies,

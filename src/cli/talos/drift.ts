@@ -1,6 +1,6 @@
 import { Command } from 'commander';
 import type { ClusterChoice } from '../../cluster/client/kube-config.ts';
-import { listObjects } from '../../cluster/watch/list-pages.ts';
+import { listObjects } from '../../cluster/list/list-objects.ts';
 import { InputError } from '../../files/input-error.ts';
 import { nodesOf } from '../../files/kubernetes-objects.ts';
 import { readDocuments } from '../../files/read-documents.ts';

@@ -4,7 +4,7 @@ import { MANAGED_LABELS } from '../../objects/managed-labels.ts';
 import type { ApiClient } from '../client/api-client.ts';
 import { findApi } from '../client/find-object.ts';
 import { isOurs } from '../installation/own-names.ts';
-import { listObjects } from '../watch/list-pages.ts';
+import { listObjects } from '../list/list-objects.ts';
 import { ADMISSION_REGISTRATION_GROUP } from './webhook-configurations.ts';
 
 /** The kinds of native policies, each with its bindings. */

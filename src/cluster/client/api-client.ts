@@ -152,15 +152,12 @@ function createApiClient(
   }
 
   /**
-   * The failure, with method and path.
+   * Closes connections that may be dead after a failure.
    * @param since when the request was sent, or its answer last received bytes
    */
-  function explain(error: unknown, method: string, path: string, signal: AbortSignal, since: number): unknown {
-    const cause = signal.aborted ? signal.reason : error;
+  function closeDoubtful(cause: unknown, since: number): void {
     if (cause instanceof TimeoutError) transport.closeUnused();
     if (isSilence(cause)) streams.silent(since);
-    if (cause instanceof ApiError || cause instanceof AnswerTooLongError) return cause;
-    return new Error(`${method} ${path}: ${messageOf(cause)}`, { cause });
   }
 
   return {
@@ -179,7 +176,9 @@ function createApiClient(
         if ((options.accept ?? JSON_TYPE) !== JSON_TYPE) return content as T;
         return (content === '' ? undefined : JSON.parse(content)) as T;
       } catch (error) {
-        throw explain(error, method, path, deadline.signal, sentAt);
+        const cause = causeOf(error, deadline.signal);
+        closeDoubtful(cause, sentAt);
+        throw namedFailure(cause, method, path);
       } finally {
         deadline.clear();
       }
@@ -199,7 +198,9 @@ function createApiClient(
         onOpen?.();
         yield* jsonLines(limitSilence(followed(response, onBytes), deadline, idleMs, `no byte for ${idleMs} ms`));
       } catch (error) {
-        throw explain(error, 'GET', path, deadline.signal, receivedAt);
+        const cause = causeOf(error, deadline.signal);
+        closeDoubtful(cause, receivedAt);
+        throw namedFailure(cause, 'GET', path);
       } finally {
         deadline.clear();
         // A stream that was read to its end has returned its connection to the pool. Any other is unusable.
@@ -254,6 +255,17 @@ function queryText(query: Query = {}): string {
   const parameters = new URLSearchParams();
   for (const [name, value] of Object.entries(query)) if (value !== undefined) parameters.set(name, String(value));
   return parameters.size === 0 ? '' : `?${parameters}`;
+}
+
+/** The error, or why the request was aborted. */
+function causeOf(error: unknown, { aborted, reason }: AbortSignal): unknown {
+  return aborted ? reason : error;
+}
+
+/** A failure whose message has the method and the path. */
+function namedFailure(cause: unknown, method: string, path: string): unknown {
+  if (cause instanceof ApiError || cause instanceof AnswerTooLongError) return cause;
+  return new Error(`${method} ${path}: ${messageOf(cause)}`, { cause });
 }
 
 /** There was no answer, neither from the API server nor, as a refusal, from its machine. */

@@ -1,6 +1,6 @@
 import type { ApiClient } from '../client/api-client.ts';
 import { namespacedPath } from '../client/object-path.ts';
-import { listObjects } from '../watch/list-pages.ts';
+import { listObjects } from '../list/list-objects.ts';
 import type { ServiceRef } from './service-ref.ts';
 
 /** The fields of an EndpointSlice (discovery.k8s.io/v1) that name the endpoints of a Service. */

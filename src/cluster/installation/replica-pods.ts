@@ -5,7 +5,7 @@ import type { ApiClient } from '../client/api-client.ts';
 import { ApiError, isNotFound } from '../client/api-error.ts';
 import { findObject } from '../client/find-object.ts';
 import { namespacedPath } from '../client/object-path.ts';
-import { listObjects } from '../watch/list-pages.ts';
+import { listObjects } from '../list/list-objects.ts';
 import type { ServiceRef } from './service-ref.ts';
 
 export function viewReplica(object: unknown): ReplicaPod {

@@ -5,8 +5,8 @@ import { followFault } from '../../runtime/fault-log.ts';
 import type { Moment } from '../../runtime/moment.ts';
 import { pause } from '../../runtime/pause.ts';
 import type { ApiClient } from '../client/api-client.ts';
+import { candidatePause, type LeaderTimings, leaderTimings } from './leader-timings.ts';
 import { beginTerm, type Leadership, LeadershipLostError, type Term } from './leadership.ts';
-import { candidatePause, type LeaderTimings, leaderTimings } from './lease.ts';
 import { leaseContender, leaseFault } from './lease-contender.ts';
 
 export interface LeaderElectionOptions {

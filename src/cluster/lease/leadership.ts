@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { longestSince, type Moment } from '../../runtime/moment.ts';
 import { startTimer } from '../../runtime/timer.ts';
-import type { LeaderTimings } from './lease.ts';
+import type { LeaderTimings } from './leader-timings.ts';
 
 /**
  * The identity of a process in the election: a restarted container keeps its pod's name, and must not take the lease of the process before it for its

@@ -1,8 +1,9 @@
 import { type Moment, thisMoment } from '../../runtime/moment.ts';
 import type { ApiClient } from '../client/api-client.ts';
 import { ApiError, isConflict, isNotFound, isOutdated } from '../client/api-error.ts';
+import type { LeaderTimings } from './leader-timings.ts';
 import { replicaOf } from './leadership.ts';
-import { type Bounds, givenUp, heldBy, holderOf, type LeaderTimings, type Lease, leaseStore } from './lease.ts';
+import { type Bounds, givenUp, heldBy, holderOf, type Lease, leaseStore } from './lease.ts';
 
 /** The log fields of a failed request for the Lease: the kind of the failure, and the message with a remedy. */
 export function leaseFault(

@@ -4,7 +4,7 @@ import { isFinished, isTerminating, type PodObject, podCondition, podOwner } fro
 import { type PlacedPod, type Placement, type PodState, placementOf } from '../../scheduling/placement.ts';
 import type { ApiClient } from '../client/api-client.ts';
 import { namespacedPath } from '../client/object-path.ts';
-import { listObjects } from '../watch/list-pages.ts';
+import { listObjects } from '../list/list-objects.ts';
 
 /** What identifies the pods of a DaemonSet. */
 export interface DaemonPodOwner {

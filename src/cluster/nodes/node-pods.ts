@@ -12,7 +12,7 @@ import {
 import type { NodePod } from '../../scheduling/intolerant-pods.ts';
 import { isCniDirectory } from '../../scheduling/node-critical.ts';
 import type { ApiClient } from '../client/api-client.ts';
-import { listObjects } from '../watch/list-pages.ts';
+import { listObjects } from '../list/list-objects.ts';
 
 /**
  * The pods that run on a node: not those that have ended or are about to end, of which a node may have thousands, and not the

@@ -4,8 +4,8 @@ import { viewMachinePool } from '../../objects/machine-pool.ts';
 import type { OptionalRight } from '../../policy/required-rights.ts';
 import type { ApiClient } from '../client/api-client.ts';
 import { findApi } from '../client/find-object.ts';
+import { listObjects } from '../list/list-objects.ts';
 import { howToGrant, OPTIONAL_RIGHTS } from '../rights/rights.ts';
-import { listObjects } from '../watch/list-pages.ts';
 
 /** An API whose objects are node pools, in the version that is read. */
 export interface PoolApi {

@@ -11,7 +11,7 @@ interface ApiGroups {
  * The kinds of policies whose CustomResourceDefinition does not exist, by discovery. A plain 404 of a list is no proof: a proxy answers with it, too.
  * @throws ApiError; Error for an answer that is no discovery document
  */
-export async function kindsWithoutDefinition(client: Pick<ApiClient, 'request'>): Promise<PolicyKind[]> {
+export async function readKindsWithoutDefinition(client: Pick<ApiClient, 'request'>): Promise<PolicyKind[]> {
   const found = await findApi<unknown>(client, POLICY_API_PATH);
   if (found !== undefined) return kindsMissingInGroup(found);
   return kindsOfMissingGroup(await client.request<unknown>('GET', '/apis'));

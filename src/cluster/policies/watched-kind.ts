@@ -6,7 +6,7 @@ import type { ApiClient } from '../client/api-client.ts';
 import type { Change } from '../watch/cached-objects.ts';
 import { watchResource } from '../watch/watch-cache.ts';
 import type { WatchCache } from '../watch/watch-options.ts';
-import { definitionOf, kindsWithoutDefinition } from './policy-definitions.ts';
+import { definitionOf, readKindsWithoutDefinition } from './policy-definitions.ts';
 import { type PolicyInForce, type PolicyObject, storedVersionOf, versionOf, viewPolicy } from './policy-object.ts';
 import { policiesPath } from './policy-paths.ts';
 
@@ -91,7 +91,7 @@ export function watchKind(kind: PolicyKind, options: WatchedKindOptions): Watche
     const { signal } = stopping;
     while (!signal.aborted && !cache.isSynced() && !hasNoDefinition) {
       try {
-        hasNoDefinition = (await kindsWithoutDefinition(client)).includes(kind) && !cache.isSynced();
+        hasNoDefinition = (await readKindsWithoutDefinition(client)).includes(kind) && !cache.isSynced();
       } catch (error) {
         log.debug(`cannot find out whether ${definitionOf(kind)} exists: ${messageOf(error)}`);
       }

@@ -4,26 +4,33 @@ import { followFault } from '../../runtime/fault-log.ts';
 import { pause } from '../../runtime/pause.ts';
 import type { ApiClient } from '../client/api-client.ts';
 import { isExpired, isForbidden, isNotServed } from '../client/api-error.ts';
+import { listPages } from '../list/list-pages.ts';
 import { createCachedObjects } from './cached-objects.ts';
-import { listPages } from './list-pages.ts';
-import { compareResourceVersions } from './resource-version.ts';
 import { changedObject, endsInitialEvents, refusesInitialEvents, takeEvent } from './watch-events.ts';
 import { watchFault } from './watch-fault.ts';
 import { jittered, WATCH_TIMINGS, type WatchCache, type WatchOptions, type WatchState } from './watch-options.ts';
+import {
+  advanced,
+  broken,
+  checked,
+  ended,
+  expired,
+  FIRST_POSITION,
+  failed,
+  isListDue,
+  listed,
+  RELIST_RETRY_MS,
+} from './watch-position.ts';
 
-/** A replica answers requests while it lists, and reads a page at once. Of large objects, fewer fit into a page: see list-pages.ts. */
+/** A replica answers requests while it lists, and reads a page at once. Of large objects, fewer fit into a page: see {@link listPages}. */
 const PAGE_SIZE = 100;
 /** A watch that lasted this long, or received an event, is progress. */
 const PROGRESS_MS = 1_000;
-/** From here on the cause is not the connection: the events of the watch are invalid. */
-const MAX_FRUITLESS_WATCHES = 2;
 const INITIAL_EVENTS = { sendInitialEvents: true, resourceVersionMatch: 'NotOlderThan' };
 /** The clients whose API servers refuse that. The leader has a new client each term (leaderClient), and so tries again after an upgrade of the API servers. */
 const withoutStreams = new WeakSet<ApiClient>();
 /** A watch that the API server ended this much before its requested end was ended early. */
 const EARLY_MS = 1_000;
-/** A failed list that is not needed yet is repeated after this long. */
-const RELIST_RETRY_MS = 60_000;
 
 /**
  * Lists and watches a path until stopped, in every state of the connection and the API server:
@@ -35,6 +42,7 @@ const RELIST_RETRY_MS = 60_000;
 export function watchResource<T>(options: WatchOptions<T>): WatchCache<T> {
   const { client, path, log, pageSize = PAGE_SIZE, hasNewSpec } = options;
   const timings = { ...WATCH_TIMINGS, ...options.timings };
+  const relistRetryMs = Math.min(RELIST_RETRY_MS, timings.relistMs);
   const query = { fieldSelector: options.fieldSelector, labelSelector: options.labelSelector };
   const backOff = createBackOff({ minMs: timings.backOffMinMs, maxMs: timings.backOffMaxMs });
   const fault = followFault(log, `watching ${path} again`);
@@ -50,14 +58,9 @@ export function watchResource<T>(options: WatchOptions<T>): WatchCache<T> {
     onUnreadable: (what, err) => log.error({ err }, `cannot read ${what} of ${path}; what was last read of it stays`),
   });
 
-  /** The resourceVersion of the next watch. Undefined if a list is due. */
-  let version: string | undefined;
-  let relistAt = 0;
+  let position = FIRST_POSITION;
   let current: { readonly at: number; readonly tick: number } | undefined;
   let state: WatchState | undefined;
-  /** Whether something failed since the state of the API server was last checked. */
-  let inDoubt = false;
-  let fruitless = 0;
 
   const running = run();
 
@@ -84,14 +87,16 @@ export function watchResource<T>(options: WatchOptions<T>): WatchCache<T> {
   async function run(): Promise<void> {
     while (!signal.aborted) {
       try {
-        if (version === undefined || performance.now() >= relistAt) {
+        if (isListDue(position, performance.now())) {
           if (options.isStreamed && !withoutStreams.has(client)) {
             await stream();
             continue;
           }
           await (options.fromNow ? beginNow() : list());
-        } else if (inDoubt) await checkHistory();
-        if (version !== undefined) await watch(version);
+        } else if (position.isInDoubt) {
+          position = checked(position, await newestVersion().catch(unlessForbidden));
+        }
+        if (position.version !== undefined) await watch(position.version);
       } catch (error) {
         if (signal.aborted) break;
         await recover(error);
@@ -102,7 +107,7 @@ export function watchResource<T>(options: WatchOptions<T>): WatchCache<T> {
 
   async function list(): Promise<void> {
     const keys = new Set<string>();
-    let listed: string | undefined;
+    let version: string | undefined;
     let isOneState = true;
     for await (const page of listPages(client, path, { query, pageSize, signal })) {
       signal.throwIfAborted();
@@ -110,26 +115,23 @@ export function watchResource<T>(options: WatchOptions<T>): WatchCache<T> {
         const key = objects.listed(item);
         if (key !== undefined) keys.add(key);
       }
-      isOneState &&= listed === undefined || listed === page.resourceVersion;
-      listed = page.resourceVersion;
+      isOneState &&= version === undefined || version === page.resourceVersion;
+      version = page.resourceVersion;
     }
-    version = listed;
     // Objects of the pages before the list expired may have changed since: events from the newer state do not say so.
-    complete(keys, isOneState ? jittered(timings.relistMs) : Math.min(RELIST_RETRY_MS, timings.relistMs));
+    complete(version, keys, isOneState ? jittered(timings.relistMs) : relistRetryMs);
   }
 
   /** Nothing is listed once an hour: that would forget what is known. */
   async function beginNow(): Promise<void> {
-    version = await newestVersion();
-    if (version !== undefined) complete(new Set(), Number.POSITIVE_INFINITY);
+    const version = await newestVersion();
+    if (version !== undefined) complete(version, new Set(), Number.POSITIVE_INFINITY);
   }
 
   /** @param keys all objects that exist */
-  function complete(keys: ReadonlySet<string>, relistMs: number): void {
+  function complete(version: string | undefined, keys: ReadonlySet<string>, relistMs: number): void {
     objects.retain(keys);
-    relistAt = performance.now() + relistMs;
-    inDoubt = false;
-    fruitless = 0;
+    position = listed(version, performance.now() + relistMs);
     markCurrent();
     guard('onListed', () => options.onListed?.());
     report({ connected: true }, true);
@@ -144,17 +146,6 @@ export function watchResource<T>(options: WatchOptions<T>): WatchCache<T> {
       if (!refusesInitialEvents(error)) throw error;
       withoutStreams.add(client);
     }
-  }
-
-  /**
-   * After etcd was set back to an earlier state (a restored backup), a watch from a later resourceVersion waits silently until the store reaches it.
-   * etcd is set back only while the API server is down, so this is checked only after failures.
-   */
-  async function checkHistory(): Promise<void> {
-    const now = await newestVersion().catch(unlessForbidden);
-    if (now !== undefined && version !== undefined && (compareResourceVersions(now, version) ?? 0) < 0)
-      version = undefined;
-    else inDoubt = false;
   }
 
   async function newestVersion(): Promise<string | undefined> {
@@ -174,8 +165,8 @@ export function watchResource<T>(options: WatchOptions<T>): WatchCache<T> {
     const bound = startDeadline(boundMs, `the connection is dead: the watch went on for ${boundMs} ms`, signal);
     let openedAt: number | undefined;
     /** The keys of the objects so far, until all that exist were sent. */
-    let listed = from === undefined ? new Set<string>() : undefined;
-    const start = listed ? INITIAL_EVENTS : { resourceVersion: from };
+    let initial = from === undefined ? new Set<string>() : undefined;
+    const start = initial ? INITIAL_EVENTS : { resourceVersion: from };
     try {
       const events = client.lines(path, {
         query: { ...query, watch: true, allowWatchBookmarks: true, timeoutSeconds, ...start },
@@ -184,29 +175,29 @@ export function watchResource<T>(options: WatchOptions<T>): WatchCache<T> {
         onOpen() {
           openedAt = performance.now();
           fault.ended();
-          if (!listed) report({ connected: true });
+          if (!initial) report({ connected: true });
         },
       });
       for await (const event of events) {
         if (signal.aborted) return;
-        if (listed) {
-          if (takeInitialEvent(event, listed)) listed = undefined;
+        if (initial) {
+          if (takeInitialEvent(event, initial)) initial = undefined;
           continue;
         }
         if (needsList(event)) {
-          version = undefined;
+          position = expired(position);
           backOff.reset();
           return;
         }
-        version = takeEvent(event, path, objects);
+        position = advanced(position, takeEvent(event, path, objects));
         markCurrent();
         backOff.reset();
       }
-      if (listed) throw new Error(`GET ${path}: the watch ended before it had sent all objects`);
+      if (initial) throw new Error(`GET ${path}: the watch ended before it had sent all objects`);
       const lastedMs = openedAt === undefined ? Number.POSITIVE_INFINITY : performance.now() - openedAt;
       endOfWatch(from, lastedMs, timeoutSeconds * 1_000);
     } catch (error) {
-      if (openedAt !== undefined && version === from) fruitless++;
+      if (openedAt !== undefined) position = broken(position, from);
       throw error;
     } finally {
       bound.clear();
@@ -218,10 +209,9 @@ export function watchResource<T>(options: WatchOptions<T>): WatchCache<T> {
   function takeInitialEvent(event: unknown, keys: Set<string>): boolean {
     // Read first: the event is empty once it is taken.
     const isLast = endsInitialEvents(event);
-    const last = takeEvent(event, path, objects, keys);
+    const version = takeEvent(event, path, objects, keys);
     if (!isLast) return false;
-    version = last;
-    complete(keys, jittered(timings.relistMs));
+    complete(version, keys, jittered(timings.relistMs));
     backOff.reset();
     return true;
   }
@@ -231,12 +221,12 @@ export function watchResource<T>(options: WatchOptions<T>): WatchCache<T> {
    * @throws Error if it ended at once and sent nothing
    */
   function endOfWatch(from: string | undefined, lastedMs: number, requestedMs: number): void {
-    const isFruitless = lastedMs < PROGRESS_MS && version === from;
+    const isFruitless = lastedMs < PROGRESS_MS && position.version === from;
     // The definition may have changed: see WatchOptions.hasNewSpec.
-    if (hasNewSpec && lastedMs < requestedMs - EARLY_MS) version = undefined;
+    if (hasNewSpec && lastedMs < requestedMs - EARLY_MS) position = expired(position);
     if (isFruitless) throw new Error(`GET ${path}: the watch ended as soon as it began`);
     markCurrent();
-    fruitless = 0;
+    position = ended(position);
   }
 
   function needsList(event: unknown): boolean {
@@ -246,14 +236,11 @@ export function watchResource<T>(options: WatchOptions<T>): WatchCache<T> {
   }
 
   async function recover(error: unknown): Promise<void> {
-    inDoubt = true;
-    // A list that was due, but not needed: events are still available.
-    relistAt = Math.max(relistAt, performance.now() + Math.min(RELIST_RETRY_MS, timings.relistMs));
+    const isHistoryLost = isExpired(error) || isNotServed(error);
+    position = failed(position, isHistoryLost, { now: performance.now(), retryMs: relistRetryMs });
     if (isExpired(error)) {
       log.debug(`listing ${path} anew: ${error.message}`);
-      version = undefined;
     } else {
-      if (isNotServed(error) || fruitless >= MAX_FRUITLESS_WATCHES) version = undefined;
       const [kind, message] = watchFault(error, path);
       fault.occurred(kind, message);
       report({

@@ -34,7 +34,7 @@ function certificateRotation(options: CertificateRotationOptions, log: Logger): 
   return async () => {
     const now = client.now();
     const before = keeper.stored();
-    const [issuer] = parseCertificates(before.files.bundle ?? '');
+    const [issuer] = parseCertificates(before.files.bundle);
     const waitMs = issuer ? trust.waitMs(issuer) : Number.POSITIVE_INFINITY;
     const futureForMs = futureFor(before.files.bundle, now, client.isClockConfirmed());
     const step =

@@ -7,7 +7,7 @@ import { formatStartupBoot, STARTUP_BOOT_ANNOTATION } from '../../judge/node-boo
 import type { DesiredNode } from '../../judge/node-view.ts';
 import type { Taint } from '../../kubernetes/taint.ts';
 import { FIELD_MANAGER } from '../../objects/managed-fields.ts';
-import { takeToken, tokenBucket } from '../../runtime/rate-limit.ts';
+import { takeToken, tokenBucket } from '../../runtime/token-bucket.ts';
 import type { PerNode } from './per-node.ts';
 
 /** Writes in a burst, and the time for each further one, in milliseconds. */

@@ -22,7 +22,7 @@ function agreement(facts: Facts): Finding {
   const [first] = served;
   if (!first) return finding('skipped', unservedReason(facts));
   const now = trustedTime(facts);
-  const storedChain = parseCertificates((secret.ok ? secret.value?.cert : undefined) ?? '');
+  const storedChain = parseCertificates(secret.ok ? secret.value?.cert : undefined);
   const [stored] = storedChain;
   const shown = (one: Served) => `${one.replica} serves ${shortFingerprint(one.leaf)}`;
   const stray = served.filter(({ leaf }) => leaf.fingerprint256 !== (stored ?? first.leaf).fingerprint256);

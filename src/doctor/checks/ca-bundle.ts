@@ -68,7 +68,7 @@ const WEBHOOK_RESOURCES: readonly string[] = Object.values(CONFIGURATIONS).map((
 function repair(facts: Facts, distrusting: readonly Webhook[], served: readonly Served[]): string {
   const { lease, rights, secret } = facts;
   const now = trustedTime(facts);
-  const stored = parseCertificates((secret.ok ? secret.value?.bundle : undefined) ?? '');
+  const stored = parseCertificates(secret.ok ? secret.value?.bundle : undefined);
   // The leader writes the stored CAs into each caBundle. That is enough only if they make the certificates trusted.
   const isEnough = served.every(({ chain }) => isTrusted(chain, stored, now));
   if (!isEnough && distrusting.some((webhook) => issuerFault(webhook, served, now))) return renewal(facts);

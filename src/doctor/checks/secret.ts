@@ -47,7 +47,7 @@ function judgeSecret(facts: Omit<Facts, 'pending'>): Finding {
   }
   const files = secret.value;
   const now = trustedTime(facts);
-  const [leaf] = parseCertificates(files.cert ?? '');
+  const [leaf] = parseCertificates(files.cert);
   const isServed = servedBy(facts).some((one) => one.leaf.fingerprint256 === leaf?.fingerprint256);
   const isOtherIssuer = isFromAnotherIssuer(files);
   const names = [serverName];
@@ -64,7 +64,7 @@ function judgeSecret(facts: Omit<Facts, 'pending'>): Finding {
     const remedy = `the leader replaces it after ten minutes. At once: taintkeeper certs rotate --ca --namespace ${installation.namespace}`;
     return finding('problem', evidence, isOtherIssuer ? renewal(facts) : remedy);
   }
-  const [ca] = parseCertificates(files.bundle ?? '');
+  const [ca] = parseCertificates(files.bundle);
   if (ca && invalidAt(ca, new Date(now.getTime() + CA_LOOKAHEAD_MS)) !== undefined) {
     const evidence = `${where} is complete; its CA expires ${ca.validToDate.toISOString()}`;
     return finding('note', evidence, isOtherIssuer ? renewal(facts) : 'none: taintkeeper replaces it in time');

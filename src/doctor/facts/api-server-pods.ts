@@ -1,5 +1,5 @@
 import type { ApiClient } from '../../cluster/client/api-client.ts';
-import { listObjects } from '../../cluster/watch/list-pages.ts';
+import { listObjects } from '../../cluster/list/list-objects.ts';
 import { MIRROR_ANNOTATION, type PodObject } from '../../objects/pod-object.ts';
 
 /** An API server that runs as a static pod. */

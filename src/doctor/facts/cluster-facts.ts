@@ -1,9 +1,9 @@
 import { ADMISSION_REGISTRATION } from '../../cluster/admission-registration/webhook-configurations.ts';
 import type { ApiClient, UserClient } from '../../cluster/client/api-client.ts';
+import { listObjects } from '../../cluster/list/list-objects.ts';
 import { projectDaemonSet } from '../../cluster/objects/cluster-objects.ts';
-import { kindsWithoutDefinition } from '../../cluster/policies/policy-definitions.ts';
+import { readKindsWithoutDefinition } from '../../cluster/policies/policy-definitions.ts';
 import type { PolicyObject } from '../../cluster/policies/policy-object.ts';
-import { listObjects } from '../../cluster/watch/list-pages.ts';
 import { readBuiltinPolicies } from '../../files/builtin-policies.ts';
 import { parsePolicies } from '../../files/policy-files.ts';
 import type { DaemonSetView } from '../../judge/daemon-set-view.ts';
@@ -62,7 +62,7 @@ export async function gatherCluster(client: UserClient, installation: Installati
     listObjects(client, '/api/v1/nodes', (node) => ({ view: viewDoctorNode(node), spec: withoutStatus(node) })),
   );
   const nodes = listed.then((reading) => mapped(reading, ({ view }) => view));
-  const withoutDefinition = read(() => kindsWithoutDefinition(client));
+  const withoutDefinition = read(() => readKindsWithoutDefinition(client));
   const policies = withoutDefinition.then((kinds) =>
     read(() => policiesWithStatus(client, kinds.ok ? kinds.value : [])),
   );

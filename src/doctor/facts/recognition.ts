@@ -16,9 +16,9 @@ export type Recognise = (dialled: Dialled, address: string) => Dialled;
  */
 export function recogniserFor({ secret, webhooks }: Pick<ServiceFacts, 'secret' | 'webhooks'>): Recognise {
   const files = secret.ok ? secret.value : undefined;
-  const [stored] = parseCertificates(files?.cert ?? '');
+  const [stored] = parseCertificates(files?.cert);
   const bundles = webhooks.ok ? webhooks.value.map(caBundleOf) : [];
-  const cas = [files?.bundle ?? '', ...bundles].join('\n');
+  const cas = [files?.bundle, ...bundles].flatMap((pem) => parseCertificates(pem));
   return (dialled, address) => {
     if (dialled.outcome === 'failed') return dialled;
     const { chain } = dialled.greeting;

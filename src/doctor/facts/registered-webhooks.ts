@@ -1,6 +1,6 @@
 import { ADMISSION_REGISTRATION, CONFIGURATIONS } from '../../cluster/admission-registration/webhook-configurations.ts';
 import type { ApiClient } from '../../cluster/client/api-client.ts';
-import { listObjects } from '../../cluster/watch/list-pages.ts';
+import { listObjects } from '../../cluster/list/list-objects.ts';
 
 /** A webhook of a Mutating- or ValidatingWebhookConfiguration. The API server has filled in all defaults. */
 export interface RegisteredWebhook {

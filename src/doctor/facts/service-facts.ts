@@ -4,7 +4,7 @@ import { readSecret } from '../../cluster/certificates/certificate-secret.ts';
 import type { ApiClient } from '../../cluster/client/api-client.ts';
 import { namespacedPath } from '../../cluster/client/object-path.ts';
 import { type EndpointSlice, listEndpointSlices } from '../../cluster/installation/endpoint-slices.ts';
-import { listObjects } from '../../cluster/watch/list-pages.ts';
+import { listObjects } from '../../cluster/list/list-objects.ts';
 import { formatLabels } from '../../kubernetes/label-selector.ts';
 import { isOfDeployment, type PodObject } from '../../objects/pod-object.ts';
 import { type CertificateSource, certificateSources } from './certificate-source.ts';

@@ -13,6 +13,6 @@ export function describeCa(ca: string): string {
 
 /** Whether the client certificate is not of the CA of its own context. */
 export function isMixed({ ca, crt }: Pick<TalosContext, 'ca' | 'crt'>): boolean {
-  const [certificate] = parseCertificates(crt ?? '');
-  return ca !== undefined && certificate !== undefined && !signerOf(certificate, ca);
+  const [certificate] = parseCertificates(crt);
+  return ca !== undefined && certificate !== undefined && !signerOf(certificate, parseCertificates(ca));
 }

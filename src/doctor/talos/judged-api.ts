@@ -1,4 +1,5 @@
 import type { X509Certificate } from 'node:crypto';
+import { parseCertificates } from '../../certs/bundle.ts';
 import { uncoveredNames } from '../../certs/certificate-names.ts';
 import { signerOf } from '../../certs/chain.ts';
 import { invalidAt } from '../../certs/inspect.ts';
@@ -39,7 +40,7 @@ function judgementOf(answer: ApidAnswer, host: string, { ca, crt }: TalosContext
   }
   const { leaf, refusal } = answer;
   if (ca === undefined) return { is: 'not comparable' };
-  if (!signerOf(leaf, ca)) {
+  if (!signerOf(leaf, parseCertificates(ca))) {
     return { is: 'of another CA', leaf, acceptsUs: refusal === undefined && crt !== undefined };
   }
   const reason = invalidAt(leaf, now);

@@ -33,11 +33,12 @@ export function ownClock({ ca, crt }: TalosContext, dialled: readonly DialledApi
   if (first?.clock && nodes.length > 1 && nodes.every(({ clock }) => clock === first.clock))
     return { is: first.clock, proof: 'the certificates of all nodes show it', at: first.at, isSeenAtNode: true };
 
-  const [client] = parseCertificates(crt ?? '');
+  const [client] = parseCertificates(crt);
   const is = client && clockBy(client, now);
   if (is === undefined) return undefined;
   // By the clock of a node that says so, it has expired as well.
-  const judging = nodes.filter(({ leaf, refusal = '' }) => signerOf(leaf, ca) && !/expired/.test(refusal));
+  const cas = parseCertificates(ca);
+  const judging = nodes.filter(({ leaf, refusal = '' }) => signerOf(leaf, cas) && !/expired/.test(refusal));
   const witness = judging.find(({ clock }) => clock === is);
   if (witness)
     return { is, proof: 'by it, the client certificate is not valid either', at: witness.at, isSeenAtNode: true };
@@ -54,7 +55,7 @@ export function clientByClock(
   clock: OwnClock | undefined,
   now: Date,
 ): Finding<string> | undefined {
-  const [client] = parseCertificates(crt ?? '');
+  const [client] = parseCertificates(crt);
   if (!client || !clock || clockBy(client, now) !== clock.is) return undefined;
   const { is, proof, at, isSeenAtNode } = clock;
   const told = `by this machine's clock, it is ${invalidAt(client, now)}`;

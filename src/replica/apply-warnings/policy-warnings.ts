@@ -2,9 +2,9 @@ import type { Logger } from 'pino';
 import type { AdmissionRequest } from '../../admission/admission-review.ts';
 import type { ApiClient } from '../../cluster/client/api-client.ts';
 import type { ServiceRef } from '../../cluster/installation/service-ref.ts';
+import { listFew } from '../../cluster/list/list-objects.ts';
 import { type ClusterNode, keepNode } from '../../cluster/objects/cluster-objects.ts';
 import type { PolicySnapshot } from '../../cluster/policies/policies.ts';
-import { listFew } from '../../cluster/watch/list-pages.ts';
 import type { ClusterState } from '../../controllers/cluster-state.ts';
 import { startupWarnings } from '../../judge/ended-startup-taints.ts';
 import { mayKeepStartupTaints, mayLeaveStartupTaints } from '../../judge/policy/policy-change.ts';
@@ -22,7 +22,8 @@ import {
 } from '../../policy/policy-set.ts';
 import { waitingIn } from '../../policy/reporting/policy-status.ts';
 import { oncePer } from '../../runtime/once-per.ts';
-import { throttle, tokenBucket } from '../../runtime/rate-limit.ts';
+import { throttle } from '../../runtime/throttle.ts';
+import { tokenBucket } from '../../runtime/token-bucket.ts';
 import { nodeWarnings } from './node-warnings.ts';
 import { startupRuleWarnings } from './startup-rule-warnings.ts';
 

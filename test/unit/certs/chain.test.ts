@@ -12,6 +12,10 @@ const unknown = await issueAuthority('unknown root', NOW);
 const ofUnknown = await issueAuthority('intermediate', NOW, unknown);
 const ofTrusted = await issueAuthority('intermediate', NOW, trusted, ofUnknown);
 const leaf = await issueServing(ofUnknown, ['localhost'], NOW);
+const roots = parseCertificates(trusted.cert);
+
+const certificatesOf = (pairs: readonly { readonly cert: string }[]) =>
+  pairs.flatMap(({ cert }) => parseCertificates(cert));
 
 it.each([
   { order: 'first', issuers: [ofTrusted, ofUnknown] },
@@ -19,20 +23,20 @@ it.each([
 ])(
   'a chain leads to the root that is trusted, whose cross-signed intermediate certificate is $order',
   ({ issuers }) => {
-    const chain = [leaf, ...issuers].map(({ cert }) => cert).join('\n');
-    expect(chainFault(chain, trusted.cert, [], NOW)).toBeUndefined();
-    expect(caOf(parseCertificates(chain), trusted.cert)?.subject).toBe('CN=trusted root');
-    expect(isTrusted(parseCertificates(chain), parseCertificates(trusted.cert), NOW)).toBe(true);
+    const chain = certificatesOf([leaf, ...issuers]);
+    expect(chainFault(chain, roots, [], NOW)).toBeUndefined();
+    expect(caOf(chain, roots)?.subject).toBe('CN=trusted root');
+    expect(isTrusted(chain, roots, NOW)).toBe(true);
   },
 );
 
 it('names the validity of the path that leads to a CA, if another issuer of the same name leads to none', async () => {
   const ended = await issueAuthority('intermediate', ENDED, trusted, ofUnknown);
-  const chain = [leaf, ofUnknown, ended].map(({ cert }) => cert).join('\n');
-  expect(chainFault(chain, trusted.cert, [], NOW)).toBe('the CA is not valid after 2026-04-27T12:00:00.000Z');
+  const chain = certificatesOf([leaf, ofUnknown, ended]);
+  expect(chainFault(chain, roots, [], NOW)).toBe('the CA is not valid after 2026-04-27T12:00:00.000Z');
 });
 
 it('ends at a root that signed itself, and is not trusted', () => {
-  const chain = [leaf, ofUnknown, unknown].map(({ cert }) => cert).join('\n');
-  expect(chainFault(chain, trusted.cert, [], NOW)).toBe('not signed by the CA');
+  const chain = certificatesOf([leaf, ofUnknown, unknown]);
+  expect(chainFault(chain, roots, [], NOW)).toBe('not signed by the CA');
 });

@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, expect, it, vi } from 'vitest';
-import { type ReconcilerOptions, startReconciler } from '../../../src/runtime/work-queue.ts';
+import { type ReconcilerOptions, startReconciler } from '../../../src/runtime/reconciler.ts';
 import { captureLog } from '../captured-log.ts';
 
 beforeEach(() => {

@@ -1,7 +1,7 @@
 import { createServer } from 'node:http';
 import type { AddressInfo, Socket } from 'node:net';
 import { expect, it, onTestFinished, vi } from 'vitest';
-import { throttle } from '../../../src/runtime/rate-limit.ts';
+import { throttle } from '../../../src/runtime/throttle.ts';
 import { followConnections } from '../../../src/server/connections.ts';
 import { eventually } from '../eventually.ts';
 import { openRaw, readAnswer } from './raw-connections.ts';

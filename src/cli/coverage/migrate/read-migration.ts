@@ -1,5 +1,5 @@
 import type { ApiClient } from '../../../cluster/client/api-client.ts';
-import { listObjects } from '../../../cluster/watch/list-pages.ts';
+import { listObjects } from '../../../cluster/list/list-objects.ts';
 import { WORKLOAD_KINDS, type Workload } from '../../../coverage/workload.ts';
 import { InputError } from '../../../files/input-error.ts';
 import { isKind, objectsOf, readNamed } from '../../../files/kubernetes-objects.ts';

@@ -3,8 +3,8 @@ import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import type { ApiClient, RequestOptions } from '../../../../src/cluster/client/api-client.ts';
 import { ApiError } from '../../../../src/cluster/client/api-error.ts';
 import { leaderClient } from '../../../../src/cluster/lease/leader-client.ts';
+import { LEADER_TIMINGS } from '../../../../src/cluster/lease/leader-timings.ts';
 import { beginTerm, LeadershipLostError } from '../../../../src/cluster/lease/leadership.ts';
-import { LEADER_TIMINGS } from '../../../../src/cluster/lease/lease.ts';
 import { thisMoment } from '../../../../src/runtime/moment.ts';
 
 beforeEach(() => {

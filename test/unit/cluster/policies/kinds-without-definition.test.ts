@@ -3,7 +3,7 @@ import { watchPolicies } from '../../../../src/cluster/policies/policies.ts';
 import {
   kindsMissingInGroup,
   kindsOfMissingGroup,
-  kindsWithoutDefinition,
+  readKindsWithoutDefinition,
 } from '../../../../src/cluster/policies/policy-definitions.ts';
 import { POLICY_API_PATH, POLICY_KINDS, POLICY_RESOURCES } from '../../../../src/cluster/policies/policy-paths.ts';
 import { clusterPoliciesCheck } from '../../../../src/replica/readiness.ts';
@@ -46,7 +46,7 @@ describe('discovery says', () => {
   it('nothing, if a proxy answers 404 to everything', async () => {
     const api = await startFakeApi((_request, response) => plain404(response));
     const { client } = await clientFor(api.url);
-    await expect(kindsWithoutDefinition(client)).rejects.toThrow('GET /apis: 404');
+    await expect(readKindsWithoutDefinition(client)).rejects.toThrow('GET /apis: 404');
   });
 });
 

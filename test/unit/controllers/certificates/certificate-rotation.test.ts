@@ -1,6 +1,6 @@
 import { X509Certificate } from 'node:crypto';
 import { afterEach, beforeEach, expect, it, vi } from 'vitest';
-import { fingerprints } from '../../../../src/certs/bundle.ts';
+import { fingerprints, parseCertificates } from '../../../../src/certs/bundle.ts';
 import type { CompleteFiles } from '../../../../src/certs/certificate-files.ts';
 import { chainFault } from '../../../../src/certs/chain.ts';
 import { issueServing } from '../../../../src/certs/issue.ts';
@@ -50,7 +50,8 @@ async function ofFutureCa(): Promise<CompleteFiles> {
 }
 
 /** What a client that trusts the bundle of the Secret objects to. */
-const objection = ({ cert, bundle }: CompleteFiles) => chainFault(cert, bundle, [], new Date());
+const objection = ({ cert, bundle }: CompleteFiles) =>
+  chainFault(parseCertificates(cert), parseCertificates(bundle), [], new Date());
 
 it('restores a Secret that is deleted', async () => {
   const files = await newCertificates();

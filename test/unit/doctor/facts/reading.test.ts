@@ -1,5 +1,5 @@
 import { expect, it, onTestFinished, vi } from 'vitest';
-import { listObjects } from '../../../../src/cluster/watch/list-pages.ts';
+import { listObjects } from '../../../../src/cluster/list/list-objects.ts';
 import { read } from '../../../../src/doctor/facts/reading.ts';
 import { answer, clientFor, refusal, startFakeApi } from '../../cluster/client/fake-api.ts';
 

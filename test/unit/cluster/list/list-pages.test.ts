@@ -1,7 +1,8 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { ApiError } from '../../../../src/cluster/client/api-error.ts';
-import { listObjects, listPages, tokenAfter } from '../../../../src/cluster/watch/list-pages.ts';
+import { listObjects } from '../../../../src/cluster/list/list-objects.ts';
+import { listPages, tokenAfter } from '../../../../src/cluster/list/list-pages.ts';
 import { answer, clientFor, type Handler, refusal, startFakeApi } from '../client/fake-api.ts';
 
 const PATH = '/api/v1/nodes';
