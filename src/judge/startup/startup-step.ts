@@ -84,6 +84,14 @@ export interface RemovableTaint {
   readonly endsEntry?: true;
 }
 
+/** The taints with `afterReboot: SetAgain` among those that are set again or still wait. */
+export function rebootTaints({
+  toSetAgain,
+  waiting,
+}: Pick<StartupStep, 'toSetAgain' | 'waiting'>): StartupRequirement[] {
+  return [...toSetAgain, ...waiting.map(({ requirement }) => requirement)].filter(({ setsAgain }) => setsAgain);
+}
+
 const NOTHING: StartupStep = {
   removable: [],
   needEntry: [],

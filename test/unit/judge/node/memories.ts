@@ -1,10 +1,7 @@
-import {
-  memoryAfterWrite,
-  type NodeMemory,
-  type UnstoredTaints,
-  type WrittenStep,
-} from '../../../../src/judge/node/node-memory.ts';
+import { memoryAfterWrite, type WrittenStep } from '../../../../src/judge/node/memory-after-write.ts';
+import type { NodeMemory } from '../../../../src/judge/node/node-memory.ts';
 import type { NodeStep } from '../../../../src/judge/node/node-step.ts';
+import type { UnstoredTaints } from '../../../../src/judge/node/unstored-taints.ts';
 import type { StartupRequirement } from '../../../../src/judge/startup/startup-requirement.ts';
 import type { Taint } from '../../../../src/kubernetes/taint.ts';
 import { partsOf } from '../../../../src/policy/ready-when.ts';

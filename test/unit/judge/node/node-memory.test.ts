@@ -1,20 +1,16 @@
 import { describe, expect, it } from 'vitest';
+import { memoryAfterWrite, type WrittenStep } from '../../../../src/judge/node/memory-after-write.ts';
+import { isBlank, type NodeMemory, newMemory } from '../../../../src/judge/node/node-memory.ts';
+import { lastRebootMsAgo, rebootsPausedForMs } from '../../../../src/judge/node/recorded-reboots.ts';
 import {
   allowedByLeader,
   conflictChangesInMs,
   conflictsNow,
   isAsWritten,
-  isBlank,
-  lastRebootMsAgo,
-  memoryAfterWrite,
-  type NodeMemory,
-  newMemory,
-  rebootsPausedForMs,
-  stillUnstored,
   type TaintChange,
   UNDO_BUDGET,
-  type WrittenStep,
-} from '../../../../src/judge/node/node-memory.ts';
+} from '../../../../src/judge/node/undone-changes.ts';
+import { stillUnstored } from '../../../../src/judge/node/unstored-taints.ts';
 import type { StoredNode } from '../../../../src/judge/node-view.ts';
 import { type Taint, taintIdentity } from '../../../../src/kubernetes/taint.ts';
 import { cpu, gpu, other } from '../request/node-updates.ts';
@@ -130,7 +126,7 @@ describe('the taints that the API server has not stored after a reboot', () => {
     { why: 'none of another boot', of: unstored, node: { bootId: 'C', taints: [] }, still: [] },
     { why: 'none if all were stored', of: memory(), node: { taints: [] }, still: [] },
   ])('are due on the node: $why', ({ of, node, still }) => {
-    expect(stillUnstored(of, node)).toEqual(still);
+    expect(stillUnstored(of.unstored, node)).toEqual(still);
   });
 
   it.each<{ why: string; sent: Taint[]; bootId: string; taints: Taint[]; after: NodeMemory['unstored'] }>([
