@@ -64,6 +64,6 @@ export function judgedRemovals(
   policies: readonly CompiledTaintPolicy[],
 ): readonly Taint[] {
   const required = requiredTaints(node.labels, policies);
-  const carried = valuesAmong(node.taints, removed);
-  return removed.filter((taint) => !isReplaced(taint, carried, required));
+  const valueByTaint = valuesAmong(node.taints, removed);
+  return removed.filter((taint) => !isReplaced(taint, valueByTaint, required));
 }

@@ -20,12 +20,12 @@ export function taintsOnSelection(
   // The value before the request counts, so that no single write can both allow and change.
   const { missing } = nodeDrift({ ...node, taints, allowRemoval: oldNode.allowRemoval }, policies);
   const selecting = selectingPolicies(policies, node.labels);
-  const carried = valuesAmong(
+  const valueByTaint = valuesAmong(
     taints,
     missing.map(({ taint }) => taint),
   );
   return missing.filter(({ policy, taint, blockedBy }) => {
-    const present = carried.get(taintIdentity(taint));
+    const present = valueByTaint.get(taintIdentity(taint));
     const others = selecting.filter((other) => other !== policy);
     return (
       blockedBy === undefined &&
