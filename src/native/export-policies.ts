@@ -1,7 +1,8 @@
 import type { Policy } from '../policy/policy.ts';
 import type { NativeCapabilities } from './native-capabilities.ts';
-import type { NativeLimit, NativePolicy, NativeTranslation } from './native-policy.ts';
+import type { NativePolicy } from './native-policy.ts';
 import { translate } from './translate.ts';
+import type { NativeLimit, NativeTranslation } from './translation.ts';
 
 /** The translation of one policy for an API server without taintkeeper. */
 export interface ExportedPolicy {

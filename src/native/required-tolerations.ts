@@ -1,6 +1,7 @@
 import { conditionalList, dividedLists } from '../cel/conditional-lists.ts';
 import { any, cel, type Expression, not, referenced, repeated, TRUE, type Variable } from '../cel/expression.ts';
-import { HOST_NETWORK, notTolerated, rangeLiteral, selectsDaemonSet } from '../cel-rules/daemon-sets.ts';
+import { selectsDaemonSet } from '../cel-rules/daemon-set-selection.ts';
+import { HOST_NETWORK, notTolerated, rangeLiteral } from '../cel-rules/tolerations.ts';
 import { inOrder, type RequiredToleration, rangesInOrder } from '../judge/request/needed-tolerations.ts';
 import { alwaysTolerated } from '../kubernetes/daemon-tolerations.ts';
 import { patternsOverlap } from '../kubernetes/pattern.ts';

@@ -1,18 +1,15 @@
 import { type Candidate, narrowest } from '../cel/budget.ts';
 import { all, any, bind, cel, type Expression, FALSE, not, TRUE, type Variable } from '../cel/expression.ts';
 import { existsAmong } from '../cel/lists.ts';
+import { NOT_DELETED, NOT_IGNORED, SELECTION_VARIABLES, selectsDaemonSet } from '../cel-rules/daemon-set-selection.ts';
 import {
   ENDS_TOO_EARLY,
   HOST_NETWORK,
-  NOT_DELETED,
-  NOT_IGNORED,
   notTolerated,
   rangeLiteral,
-  SELECTION_VARIABLES,
   secondsLiteral,
-  selectsDaemonSet,
   TOLERATIONS,
-} from '../cel-rules/daemon-sets.ts';
+} from '../cel-rules/tolerations.ts';
 import type { Phase } from '../judge/decision.ts';
 import { alwaysTolerated } from '../kubernetes/daemon-tolerations.ts';
 import { rangesOf } from '../kubernetes/taint-range.ts';

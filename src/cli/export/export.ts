@@ -7,6 +7,7 @@ import { readBuiltinPolicies } from '../../files/builtin-policies.ts';
 import { InputError } from '../../files/input-error.ts';
 import { parsePolicies, readPolicyFiles } from '../../files/policy-files.ts';
 import { exportPolicies } from '../../native/export-policies.ts';
+import { asStaticManifest, manifestsOf, tooLongForStatic } from '../../native/manifests.ts';
 import {
   capabilitiesOf,
   DEFAULT_KUBERNETES,
@@ -14,7 +15,6 @@ import {
   OLDEST_NATIVE_KUBERNETES,
   parseMinor,
 } from '../../native/native-capabilities.ts';
-import { asStaticManifest, manifestsOf, tooLongForStatic } from '../../native/native-policy.ts';
 import { needsNativePolicies } from '../../policy/backstop.ts';
 import type { Policy } from '../../policy/policy.ts';
 import { AUDIT_NOTE } from '../../policy/reporting/policy-messages.ts';

@@ -6,9 +6,9 @@ import { makeDirectory } from '../../files/make-directory.ts';
 import { yamlText } from '../../files/printed-data.ts';
 import { reasonOf } from '../../files/text-files.ts';
 import type { ExportedPolicy } from '../../native/export-policies.ts';
+import type { NativeManifest } from '../../native/manifests.ts';
 import type { NativeCapabilities } from '../../native/native-capabilities.ts';
 import { purposeOf } from '../../native/native-parts.ts';
-import type { NativeManifest } from '../../native/native-policy.ts';
 import { printable } from '../../text/printable.ts';
 import { asComments } from '../output/format.ts';
 
