@@ -2,7 +2,7 @@ import { cel, concatenated, type Expression, LIST_COST, literal, reference, type
 import { each, isEmpty } from '../cel/lists.ts';
 import { FORMATTED } from '../cel-rules/taints.ts';
 import { ALLOW_REMOVAL_ANNOTATION, MAX_ENTRY_LENGTH } from '../judge/allow-removal.ts';
-import type { CompiledTaintPolicy } from '../policy/policy-set.ts';
+import type { CompiledTaintPolicy } from '../policy/compiled-taint-policy.ts';
 import { ALLOWED, MAX_ENTRIES } from './allow-removal-entries.ts';
 import { nativeName } from './native-parts.ts';
 import type { ValidationAction } from './native-policy.ts';

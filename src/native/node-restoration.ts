@@ -18,7 +18,8 @@ import {
 } from '../cel-rules/taints.ts';
 import { endsEntries } from '../judge/allow-removal.ts';
 import { sameTaint } from '../kubernetes/taint.ts';
-import { type CompiledTaintPolicy, type EnsuredTaint, isEnforced } from '../policy/policy-set.ts';
+import type { CompiledTaintPolicy, EnsuredTaint } from '../policy/compiled-taint-policy.ts';
+import { isEnforced } from '../policy/enforcement.ts';
 import { groupsBy } from '../runtime/groups-by.ts';
 import { allowedByAnnotation } from './allow-removal-entries.ts';
 import { type Assembled, mutating } from './assemble.ts';

@@ -2,7 +2,7 @@ import { all, any, type Expression, not, TRUE, type Variable } from '../cel/expr
 import { isIn } from '../cel/lists.ts';
 import { conditionsOf, rulesOf, selectsBeforeOrAfter } from '../cel-rules/node-policies.ts';
 import { isProtected, isTransientByName } from '../cel-rules/protected-taints.ts';
-import type { CompiledTaintPolicy } from '../policy/policy-set.ts';
+import type { CompiledTaintPolicy } from '../policy/compiled-taint-policy.ts';
 import type { CompiledTaintRule } from '../policy/taint-rule.ts';
 import { groupsBy } from '../runtime/groups-by.ts';
 import { type NamedCondition, named } from './named-condition.ts';

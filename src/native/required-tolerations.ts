@@ -7,8 +7,9 @@ import { alwaysTolerated } from '../kubernetes/daemon-tolerations.ts';
 import { patternsOverlap } from '../kubernetes/pattern.ts';
 import { requirementsOf, satisfiable } from '../kubernetes/selector-overlap.ts';
 import type { TaintRange } from '../kubernetes/taint-range.ts';
+import type { CompiledTolerationPolicy } from '../policy/compiled-toleration-policy.ts';
 import type { DaemonSetSelection } from '../policy/daemon-set-selection.ts';
-import { byName, type CompiledTolerationPolicy } from '../policy/policy-set.ts';
+import { byName } from '../policy/policy-set.ts';
 
 /** A toleration that a policy requires, for the DaemonSets that meet the condition. */
 export interface ConditionalToleration extends RequiredToleration {

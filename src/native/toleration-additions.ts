@@ -17,7 +17,7 @@ import { HOST_NETWORK, notTolerated, rangeLiteral, TOLERATIONS } from '../cel-ru
 import { alwaysTolerated } from '../kubernetes/daemon-tolerations.ts';
 import { rangesOf } from '../kubernetes/taint-range.ts';
 import { TOLERATIONS_POINTER, type Toleration } from '../kubernetes/toleration.ts';
-import type { CompiledTolerationPolicy } from '../policy/policy-set.ts';
+import type { CompiledTolerationPolicy } from '../policy/compiled-toleration-policy.ts';
 import { lackingLists, needsAmong, type RequiredTolerations } from './required-tolerations.ts';
 
 /** True if the DaemonSet does not tolerate a taint that the policy requires it to tolerate. */

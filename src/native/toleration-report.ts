@@ -15,7 +15,7 @@ import { isEmpty } from '../cel/lists.ts';
 import { ENDS_TOO_EARLY, secondsLiteral, TOLERATIONS } from '../cel-rules/tolerations.ts';
 import { resultKey } from '../judge/outcomes.ts';
 import { formatSeconds, formatToleration } from '../kubernetes/toleration.ts';
-import type { CompiledTolerationPolicy } from '../policy/policy-set.ts';
+import type { CompiledTolerationPolicy } from '../policy/compiled-toleration-policy.ts';
 import { type ConditionalNeed, lackingLists, needsAmong, type RequiredTolerations } from './required-tolerations.ts';
 
 /** A messageExpression may return at most 5 KiB, and a key has up to 317 characters. */

@@ -1,7 +1,7 @@
 import { all } from '../cel/expression.ts';
 import { NOT_DELETED, NOT_IGNORED, SELECTION_VARIABLES, selectsDaemonSet } from '../cel-rules/daemon-set-selection.ts';
+import type { CompiledTolerationPolicy } from '../policy/compiled-toleration-policy.ts';
 import { namespaceRequirements } from '../policy/daemon-set-selection.ts';
-import type { CompiledTolerationPolicy } from '../policy/policy-set.ts';
 import { mutating, validating } from './assemble.ts';
 import { nativeName } from './native-parts.ts';
 import type { ResourceRule } from './native-policy.ts';

@@ -1,6 +1,8 @@
 import { ALLOW_REMOVAL_ANNOTATION, clearsEntriesAtRegistration } from '../judge/allow-removal.ts';
 import { setsTaintsAgain } from '../judge/node-boot.ts';
-import { byName, type CompiledTaintPolicy, isEnforced } from '../policy/policy-set.ts';
+import type { CompiledTaintPolicy } from '../policy/compiled-taint-policy.ts';
+import { isEnforced } from '../policy/enforcement.ts';
+import { byName } from '../policy/policy-set.ts';
 import { rulesOverlap } from '../policy/taint-rule-overlap.ts';
 import { protection } from './node-protection.ts';
 import { disallowance, registration, registrationReport } from './node-registration.ts';

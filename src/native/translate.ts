@@ -1,6 +1,8 @@
 import type { NativelyExpressible } from '../policy/backstop.ts';
+import { compileTaintPolicy, startupKeysOf } from '../policy/compiled-taint-policy.ts';
+import { compileTolerationPolicy } from '../policy/compiled-toleration-policy.ts';
 import type { Policy } from '../policy/policy.ts';
-import { compilePolicies, compileTaintPolicy, compileTolerationPolicy, startupKeysOf } from '../policy/policy-set.ts';
+import { compilePolicies } from '../policy/policy-set.ts';
 import { compileTolerationRestriction } from '../policy/toleration-restriction.ts';
 import { oncePer } from '../runtime/once-per.ts';
 import { translateDaemonSets } from './translate-daemon-sets.ts';

@@ -6,7 +6,7 @@ import { conditionsOf } from '../cel-rules/node-policies.ts';
 import { isProtected } from '../cel-rules/protected-taints.ts';
 import { LABELS, LABELS_BEFORE, REQUESTER_VARIABLES } from '../cel-rules/selection.ts';
 import { ADDED, NAMES_AFTER, NAMES_BEFORE, removed, TAINTS_AFTER, TAINTS_BEFORE } from '../cel-rules/taints.ts';
-import type { CompiledTaintPolicy } from '../policy/policy-set.ts';
+import type { CompiledTaintPolicy } from '../policy/compiled-taint-policy.ts';
 import { ALLOWED, ENTRIES } from './allow-removal-entries.ts';
 import { named } from './named-condition.ts';
 

@@ -13,8 +13,8 @@ import {
 import type { Phase } from '../judge/decision.ts';
 import { alwaysTolerated } from '../kubernetes/daemon-tolerations.ts';
 import { rangesOf } from '../kubernetes/taint-range.ts';
+import type { CompiledTolerationPolicy } from '../policy/compiled-toleration-policy.ts';
 import { namespaceRequirements } from '../policy/daemon-set-selection.ts';
-import type { CompiledTolerationPolicy } from '../policy/policy-set.ts';
 import { groupsBy } from '../runtime/groups-by.ts';
 import { entry, type WebhookEntry } from './entry.ts';
 

@@ -7,7 +7,7 @@ import type { ConflictingChange } from '../../judge/node/due-step.ts';
 import type { NodeStep } from '../../judge/node/node-step.ts';
 import { nodeReference, type ObjectReference } from '../../kubernetes/event.ts';
 import { formatTaint, sameTaint, type Taint } from '../../kubernetes/taint.ts';
-import { isOnTrial } from '../../policy/policy-set.ts';
+import { isOnTrial } from '../../policy/enforcement.ts';
 import { type EventPair, eventsOnBoth } from '../../policy/reporting/policy-events.ts';
 import type { RecordedEvent } from '../../policy/reporting/recorded-event.ts';
 import { atMost } from '../../text/counts.ts';

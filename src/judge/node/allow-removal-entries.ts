@@ -1,6 +1,6 @@
 import { equalTaints, sameTaint, type Taint } from '../../kubernetes/taint.ts';
+import type { CompiledTaintPolicy } from '../../policy/compiled-taint-policy.ts';
 import { enforcedPolicies, isProtectedBy } from '../../policy/policy-index.ts';
-import type { CompiledTaintPolicy } from '../../policy/policy-set.ts';
 import {
   ALLOW_REMOVAL_LIFE_MS,
   isRemovalAllowed,

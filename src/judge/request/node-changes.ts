@@ -1,5 +1,5 @@
 import { type Taint, taintsOnlyIn, valuesAmong, withoutEqualEnds } from '../../kubernetes/taint.ts';
-import type { CompiledTaintPolicy } from '../../policy/policy-set.ts';
+import type { CompiledTaintPolicy } from '../../policy/compiled-taint-policy.ts';
 import { isReplaced, requiredTaints } from '../declared-taints.ts';
 import type { NodeUpdate } from './node-request.ts';
 

@@ -1,6 +1,7 @@
 import { formatTaint, taintIdentity, valuesAmong, withTaints } from '../../kubernetes/taint.ts';
+import type { CompiledTaintPolicy } from '../../policy/compiled-taint-policy.ts';
+import { isEnforced, isOnTrial } from '../../policy/enforcement.ts';
 import { enforcedPolicies } from '../../policy/policy-index.ts';
-import { type CompiledTaintPolicy, isEnforced, isOnTrial } from '../../policy/policy-set.ts';
 import { clearsEntriesAtRegistration } from '../allow-removal.ts';
 import { allow, type Decision, type Judge, patch, taintViolation } from '../decision.ts';
 import { type DeclaredTaint, satisfies, taintsAtRegistration, taintsToSet } from '../declared-taints.ts';

@@ -1,6 +1,7 @@
 import { formatTaint, sameTaint, type Taint, valuesAmong, withTaints } from '../../kubernetes/taint.ts';
+import type { CompiledTaintPolicy } from '../../policy/compiled-taint-policy.ts';
+import { isEnforced } from '../../policy/enforcement.ts';
 import { isProtectedBy } from '../../policy/policy-index.ts';
-import { type CompiledTaintPolicy, isEnforced } from '../../policy/policy-set.ts';
 import { rewriteAllowRemoval } from '../allow-removal.ts';
 import { allow, type Decision, patch, taintViolation } from '../decision.ts';
 import { isDeclaredTaint, satisfies } from '../declared-taints.ts';

@@ -1,6 +1,6 @@
 import { equalTaints, type Taint, taintIdentity, valuesAmong } from '../../kubernetes/taint.ts';
+import type { CompiledTaintPolicy } from '../../policy/compiled-taint-policy.ts';
 import { isProtectedBy, selectingPolicies } from '../../policy/policy-index.ts';
-import type { CompiledTaintPolicy } from '../../policy/policy-set.ts';
 import type { MissingTaint } from '../missing-taint.ts';
 import { nodeDrift } from '../node-drift.ts';
 import type { NodeUpdate } from './node-request.ts';

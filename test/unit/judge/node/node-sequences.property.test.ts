@@ -7,7 +7,7 @@ import type { StoredNode } from '../../../../src/judge/node-view.ts';
 import { SETTLING_MS } from '../../../../src/judge/startup/reboot.ts';
 import { REGISTRATION_MS } from '../../../../src/judge/startup/startup-step.ts';
 import type { Taint } from '../../../../src/kubernetes/taint.ts';
-import type { Requester } from '../../../../src/policy/policy-set.ts';
+import type { Requester } from '../../../../src/policy/compiled-taint-policy.ts';
 import { checkUntilAllOccurred } from '../../../rounds.ts';
 import {
   type Declared,
