@@ -3,7 +3,7 @@ import * as Type from 'typebox';
 import { isMapping, valueAt } from '../kubernetes/json.ts';
 import { DNS_SUBDOMAIN_LENGTH, LABEL_VALUE_LENGTH } from '../kubernetes/names.ts';
 import { Bounded, MalformedObjectError, Nullish, reader } from '../objects/object-schema.ts';
-import type { Requester } from '../policy/policy-set.ts';
+import type { Requester } from '../policy/compiled-taint-policy.ts';
 import { withinBudget } from '../runtime/within-budget.ts';
 import { printable } from '../text/printable.ts';
 

@@ -1,7 +1,8 @@
 import { all, any, type Expression, FALSE, type Variable } from '../cel/expression.ts';
 import { each, those } from '../cel/lists.ts';
 import type { Taint } from '../kubernetes/taint.ts';
-import { type CompiledTaintPolicy, isEnforcedWithoutAudit } from '../policy/policy-set.ts';
+import type { CompiledTaintPolicy } from '../policy/compiled-taint-policy.ts';
+import { isEnforcedWithoutAudit } from '../policy/enforcement.ts';
 import { type CompiledTaintRule, compileRules } from '../policy/taint-rule.ts';
 import { conditionsOf } from './node-policies.ts';
 import { among, EXACT_NAME, exactName, isOneOfNames, NAME_WITHOUT_VALUE, TAINTS_AFTER } from './taints.ts';

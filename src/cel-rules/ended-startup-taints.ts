@@ -1,7 +1,8 @@
 import { all, any, bind, cel, type Expression, FALSE, not } from '../cel/expression.ts';
 import { exists } from '../cel/lists.ts';
 import { taintIdentity } from '../kubernetes/taint.ts';
-import { type CompiledTaintPolicy, type EnsuredTaint, isEnforced } from '../policy/policy-set.ts';
+import type { CompiledTaintPolicy, EnsuredTaint } from '../policy/compiled-taint-policy.ts';
+import { isEnforced } from '../policy/enforcement.ts';
 import type { CompiledTaintRule } from '../policy/taint-rule.ts';
 import { anyPolicy, conditionsOf, selectsBeforeOrAfter } from './node-policies.ts';
 import { isProtected } from './protected-taints.ts';

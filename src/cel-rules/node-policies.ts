@@ -1,5 +1,5 @@
 import { all, any, cel, type Expression, not, referenced } from '../cel/expression.ts';
-import type { CompiledTaintPolicy } from '../policy/policy-set.ts';
+import type { CompiledTaintPolicy } from '../policy/compiled-taint-policy.ts';
 import type { CompiledTaintRule } from '../policy/taint-rule.ts';
 import { groupsBy } from '../runtime/groups-by.ts';
 import { oncePer } from '../runtime/once-per.ts';

@@ -21,7 +21,9 @@ import { isPattern } from '../kubernetes/pattern.ts';
 const MAX_GROUPS = 64;
 const MAX_NAME_LENGTH = 256;
 
-const USER: Operand = { value: reference('user'), maxLength: MAX_NAME_LENGTH };
+/** The name of the requester: a variable of {@link REQUESTER_VARIABLES}. */
+export const USER_NAME = reference('user');
+const USER: Operand = { value: USER_NAME, maxLength: MAX_NAME_LENGTH };
 const GROUPS = reference('groups');
 const GROUP: Operand = { value: cel(1)`group`, maxLength: MAX_NAME_LENGTH };
 

@@ -1,7 +1,7 @@
 import { LONG_LIST_BUDGET } from '../cel/budget.ts';
 import { all, any, bind, cel, choose, type Expression, FALSE, referenced, type Variable } from '../cel/expression.ts';
 import { existsAmong, KEPT_ITEM_COST, overItems } from '../cel/lists.ts';
-import type { CompiledTaintPolicy, EnsuredTaint } from '../policy/policy-set.ts';
+import type { CompiledTaintPolicy, EnsuredTaint } from '../policy/compiled-taint-policy.ts';
 import type { CompiledTaintRule } from '../policy/taint-rule.ts';
 import type { Corrections } from './corrected-values.ts';
 import { beginsToSelect, conditionsOf } from './node-policies.ts';

@@ -1,7 +1,7 @@
 import { all, bind, cel, type Expression, FALSE, not, reference, type Variable } from '../cel/expression.ts';
 import { each, exists, literals, mapLiteral, those } from '../cel/lists.ts';
 import type { Taint } from '../kubernetes/taint.ts';
-import type { EnsuredTaint } from '../policy/policy-set.ts';
+import type { EnsuredTaint } from '../policy/compiled-taint-policy.ts';
 
 /** The taints of the node before an update, and after it. */
 export const TAINTS_BEFORE: Variable = { name: 'before', definition: taintsOf('oldObject') };

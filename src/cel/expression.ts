@@ -193,6 +193,12 @@ ${within(name, inner)})`;
   }, expression);
 }
 
+/** @throws Error if one is left: the API server would refuse the expression that uses it. */
+export function requireNone(undefinedNames: ReadonlySet<string>): void {
+  if (undefinedNames.size === 0) return;
+  throw new Error(`variable not defined before it is used: ${[...undefinedNames].join(', ')}`);
+}
+
 /** The expression inside a definition of the name. */
 function within(bound: string, expression: Expression): Expression {
   return {

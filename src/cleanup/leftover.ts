@@ -10,7 +10,7 @@ import { carriedStartup } from '../judge/startup/startup-requirement.ts';
 import type { StringMap } from '../kubernetes/label-selector.ts';
 import { sameTaint, type Taint } from '../kubernetes/taint.ts';
 import type { Toleration } from '../kubernetes/toleration.ts';
-import type { CompiledTaintPolicy } from '../policy/policy-set.ts';
+import type { CompiledTaintPolicy } from '../policy/compiled-taint-policy.ts';
 
 /** A Node or a DaemonSet, and what taintkeeper left on it. */
 export type Leftover = LeftOnNode | LeftOnDaemonSet;

@@ -5,7 +5,8 @@ import type { ClusterNode } from '../cluster/objects/cluster-objects.ts';
 import { listPolicies } from '../cluster/policies/policies.ts';
 import { readKindsWithoutDefinition } from '../cluster/policies/policy-definitions.ts';
 import { type PolicyObject, policiesInForce } from '../cluster/policies/policy-object.ts';
-import { type CompiledTaintPolicy, compilePolicies } from '../policy/policy-set.ts';
+import type { CompiledTaintPolicy } from '../policy/compiled-taint-policy.ts';
+import { compilePolicies } from '../policy/policy-set.ts';
 import { type Leftover, readDaemonSet, readNode, startupTaintsOn } from './leftover.ts';
 import { UnreadableStateError } from './unreadable-state-error.ts';
 

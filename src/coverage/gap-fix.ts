@@ -3,9 +3,9 @@ import { matchesPattern } from '../kubernetes/pattern.ts';
 import type { Taint } from '../kubernetes/taint.ts';
 import { tolerates } from '../kubernetes/toleration.ts';
 import { isTransientTaintKey } from '../kubernetes/transient-taints.ts';
+import type { CompiledTolerationPolicy } from '../policy/compiled-toleration-policy.ts';
 import { MAX_NAME_PATTERNS } from '../policy/field-schemas.ts';
 import { POLICY_API_VERSION, parsePolicy } from '../policy/policy.ts';
-import type { CompiledTolerationPolicy } from '../policy/policy-set.ts';
 import {
   MAX_POLICY_TOLERATIONS,
   type PolicyToleration,

@@ -1,6 +1,6 @@
 import { ROLE_TAINT_KEYS } from '../kubernetes/roles.ts';
 import type { Taint } from '../kubernetes/taint.ts';
-import type { CompiledTolerationPolicy } from '../policy/policy-set.ts';
+import type { CompiledTolerationPolicy } from '../policy/compiled-toleration-policy.ts';
 import type { SchedulingNode } from '../scheduling/coverage.ts';
 import { shellWord } from '../text/printable.ts';
 import { fixGaps } from './gap-fix.ts';

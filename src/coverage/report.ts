@@ -2,7 +2,7 @@ import { ROLE_TAINT_KEYS } from '../kubernetes/roles.ts';
 import { formatTaint } from '../kubernetes/taint.ts';
 import { isTransientTaintKey } from '../kubernetes/transient-taints.ts';
 import { virtualNodeLabel } from '../kubernetes/virtual-node.ts';
-import type { CompiledTolerationPolicy } from '../policy/policy-set.ts';
+import type { CompiledTolerationPolicy } from '../policy/compiled-toleration-policy.ts';
 import type { Coverage, SchedulingNode } from '../scheduling/coverage.ts';
 import { formatObstacle, type Obstacle, summarizeObstacle } from '../scheduling/obstacle.ts';
 import { type MissingPod, missingPods, type Placement } from '../scheduling/placement.ts';

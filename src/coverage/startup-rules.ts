@@ -1,7 +1,8 @@
 import { isDeclaredTaint } from '../judge/declared-taints.ts';
 import { type Taint, taintIdentity } from '../kubernetes/taint.ts';
 import { isTransientTaintKey } from '../kubernetes/transient-taints.ts';
-import { type CompiledTaintPolicy, isEnforcedWithoutAudit } from '../policy/policy-set.ts';
+import type { CompiledTaintPolicy } from '../policy/compiled-taint-policy.ts';
+import { isEnforcedWithoutAudit } from '../policy/enforcement.ts';
 import { namesDaemonSet } from '../policy/ready-when.ts';
 import type { SchedulingNode } from '../scheduling/coverage.ts';
 

@@ -5,8 +5,8 @@ import { type StartupRequirement, startupTaintsOf } from '../judge/startup/start
 import { startupStep } from '../judge/startup/startup-step.ts';
 import { waitingText } from '../judge/startup/waiting-taint.ts';
 import { formatTaint } from '../kubernetes/taint.ts';
+import type { CompiledTaintPolicy } from '../policy/compiled-taint-policy.ts';
 import { enforcedWithoutAudit } from '../policy/policy-index.ts';
-import type { CompiledTaintPolicy } from '../policy/policy-set.ts';
 
 /** Why the startup taints of a node stay, in words. */
 interface ExplainedStartupTaints {

@@ -1,5 +1,6 @@
 import { formatTaint, parseTaint, type Taint, taintIdentity } from '../kubernetes/taint.ts';
-import { type CompiledTaintPolicy, type EnsuredTaint, isEnforced } from '../policy/policy-set.ts';
+import type { CompiledTaintPolicy, EnsuredTaint } from '../policy/compiled-taint-policy.ts';
+import { isEnforced } from '../policy/enforcement.ts';
 
 /**
  * The annotation of a Node that lists taints as kubectl writes them: `key=value:Effect, …`. While an entry stands, its taint may be removed, and the

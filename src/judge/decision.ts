@@ -1,7 +1,8 @@
 import { formatTaint, type Taint } from '../kubernetes/taint.ts';
 import { presentableWarnings } from '../kubernetes/warnings.ts';
+import type { CompiledTaintPolicy } from '../policy/compiled-taint-policy.ts';
+import { isOnTrial } from '../policy/enforcement.ts';
 import type { PolicyKind } from '../policy/policy.ts';
-import { type CompiledTaintPolicy, isOnTrial } from '../policy/policy-set.ts';
 import type { TaintMode } from '../policy/taint-policy.ts';
 import type { TolerationMode } from '../policy/toleration-policy.ts';
 import { groupsBy } from '../runtime/groups-by.ts';

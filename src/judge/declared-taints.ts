@@ -1,7 +1,8 @@
 import type { StringMap } from '../kubernetes/label-selector.ts';
 import { equalTaints, sameTaint, type Taint, taintIdentity, valuesAmong } from '../kubernetes/taint.ts';
+import type { CompiledTaintPolicy, EnsuredTaint } from '../policy/compiled-taint-policy.ts';
+import { isEnforcedWithoutAudit } from '../policy/enforcement.ts';
 import { selectingPolicies } from '../policy/policy-index.ts';
-import { type CompiledTaintPolicy, type EnsuredTaint, isEnforcedWithoutAudit } from '../policy/policy-set.ts';
 import type { NodeView } from './node-view.ts';
 
 /** A taint that a policy sets on a node. */

@@ -1,7 +1,7 @@
 import { isPattern } from '../kubernetes/pattern.ts';
 import { formatTaint, type Taint } from '../kubernetes/taint.ts';
+import type { CompiledTaintPolicy } from '../policy/compiled-taint-policy.ts';
 import { isProtectedBy, protectorsOf } from '../policy/policy-index.ts';
-import type { CompiledTaintPolicy } from '../policy/policy-set.ts';
 import { count } from '../text/counts.ts';
 import { shellWord } from '../text/printable.ts';
 import { isDeclaredTaint, isStartupTaintOf } from './declared-taints.ts';

@@ -1,5 +1,5 @@
 import type { Taint } from '../kubernetes/taint.ts';
-import type { CompiledTaintPolicy } from '../policy/policy-set.ts';
+import type { CompiledTaintPolicy } from '../policy/compiled-taint-policy.ts';
 import type { Harm } from '../policy/reporting/harm.ts';
 import type { TaintMode } from '../policy/taint-policy.ts';
 

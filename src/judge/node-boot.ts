@@ -1,5 +1,5 @@
 import { rfc3339 } from '../kubernetes/time.ts';
-import type { CompiledTaintPolicy } from '../policy/policy-set.ts';
+import type { CompiledTaintPolicy } from '../policy/compiled-taint-policy.ts';
 
 /**
  * The annotation of a Node with the boot for which its startup taints of `afterReboot: SetAgain` were set: `BOOTID`, or `BOOTID TIME` if the leader set

@@ -1,6 +1,7 @@
 import { type Taint, taintIdentity, valuesOf, withTaints } from '../kubernetes/taint.ts';
+import type { CompiledTaintPolicy } from '../policy/compiled-taint-policy.ts';
+import { isEnforced } from '../policy/enforcement.ts';
 import { isProtectedBy, selectingPolicies } from '../policy/policy-index.ts';
-import { type CompiledTaintPolicy, isEnforced } from '../policy/policy-set.ts';
 import { keepsOff, parseAllowedRemovals } from './allow-removal.ts';
 import {
   type DeclaredTaint,

@@ -1,18 +1,8 @@
 import { COST_BUDGET, LENGTH_LIMIT } from '../cel/budget.ts';
-import { bind, type Expression, FALSE, TRUE, type Variable } from '../cel/expression.ts';
+import { bind, type Expression, FALSE, requireNone, TRUE, type Variable } from '../cel/expression.ts';
 import type { LabelSelector } from '../kubernetes/label-selector.ts';
-import { DNS_SUBDOMAIN_LENGTH } from '../kubernetes/names.ts';
-import type { NativelyExpressible } from '../policy/backstop.ts';
 import type { FailurePolicy } from '../policy/taint-policy.ts';
-import type {
-  MutatingSpec,
-  NativeLimit,
-  NativePolicy,
-  NativeTranslation,
-  NativeVariable,
-  ResourceRule,
-  ValidationAction,
-} from './native-policy.ts';
+import type { MutatingSpec, NativePolicy, NativeVariable, ResourceRule, ValidationAction } from './native-policy.ts';
 
 /**
  * Cost units that the API server allows for all conditions of a policy, and for the rest of it: 2,500,000 and 10,000,000
@@ -58,12 +48,6 @@ export function usedVariables(variables: readonly Variable[], expressions: reado
   });
   requireNone(undefinedYet);
   return kept.toReversed().map(({ name, definition }) => ({ name, expression: written(definition) }));
-}
-
-/** The API server would refuse the policy. */
-function requireNone(undefinedNames: ReadonlySet<string>): void {
-  if (undefinedNames.size === 0) return;
-  throw new Error(`variable not defined before it is used: ${[...undefinedNames].join(', ')}`);
 }
 
 /** The condition with the definitions of its variables, because match conditions have none. */
@@ -185,58 +169,4 @@ function assembled(
       ),
     },
   ];
-}
-
-/** From this size on, a limit is not worth mentioning. */
-const LARGE = 256;
-
-interface Words {
-  readonly items: string;
-  readonly field: string;
-  readonly object: string;
-}
-
-const WORDS: Readonly<Record<NativelyExpressible['kind'], Words>> = {
-  TaintPolicy: { items: 'taints', field: 'spec.taints', object: 'a node' },
-  TolerationPolicy: { items: 'tolerations', field: 'spec.tolerations', object: 'a DaemonSet' },
-  TolerationRestriction: { items: 'tolerations', field: 'spec.taints', object: 'a pod' },
-};
-
-/** The translation with these objects, or the refusal if the API server would not accept or not evaluate one of them. */
-export function conclude(
-  { kind, name }: Pick<NativelyExpressible, 'kind' | 'name'>,
-  assembled: readonly Assembled[],
-  limits: readonly NativeLimit[],
-): NativeTranslation {
-  const { items, field, object } = WORDS[kind];
-  const refused = (why: string): NativeTranslation => ({
-    policies: [],
-    limits: [],
-    refusal: `${kind} ${name}: ${why}`,
-  });
-
-  const long = assembled.find(({ policy }) => policy.name.length > DNS_SUBDOMAIN_LENGTH);
-  if (long) {
-    const excess = long.policy.name.length - DNS_SUBDOMAIN_LENGTH;
-    return refused(
-      `${long.policy.name} is too long for the name of an object: shorten the name of the policy by ${excess}`,
-    );
-  }
-  const sizes = assembled.flatMap(({ size }) => size ?? []);
-  if (sizes.length < assembled.length) {
-    return refused(
-      `the API server would stop evaluating it for ${object} with 64 ${items}: divide it into policies with fewer ${items}, selectors and patterns each`,
-    );
-  }
-  const size = Math.min(...sizes);
-  return {
-    policies: assembled.map(({ policy }) => policy),
-    limits:
-      size >= LARGE
-        ? limits
-        : [
-            ...limits,
-            { field, message: `the API server may stop evaluating it for ${object} with more than ${size} ${items}` },
-          ],
-  };
 }

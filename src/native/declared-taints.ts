@@ -1,7 +1,7 @@
 import { cel, choose, type Expression, LIST_COST, MAP_COST, referenced, type Variable } from '../cel/expression.ts';
 import { EMPTY, listOf, overItems, together } from '../cel/lists.ts';
 import { declaredLiteral } from '../cel-rules/taints.ts';
-import type { EnsuredTaint } from '../policy/policy-set.ts';
+import type { EnsuredTaint } from '../policy/compiled-taint-policy.ts';
 import { groupsBy } from '../runtime/groups-by.ts';
 
 /** The taints, as a list of maps. */

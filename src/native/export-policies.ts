@@ -1,14 +1,8 @@
 import type { Policy } from '../policy/policy.ts';
+import { asStaticManifest, manifestsOf, type NativeManifest, tooLongForStatic } from './manifests.ts';
 import type { NativeCapabilities } from './native-capabilities.ts';
-import {
-  asStaticManifest,
-  manifestsOf,
-  type NativeLimit,
-  type NativeManifest,
-  type NativeTranslation,
-  tooLongForStatic,
-} from './native-policy.ts';
 import { translate } from './translate.ts';
+import type { NativeLimit, NativeTranslation } from './translation.ts';
 
 /** The objects of one policy for an API server without taintkeeper, and what they do not do. */
 export interface ExportedPolicy {

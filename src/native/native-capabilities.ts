@@ -1,4 +1,4 @@
-import type { MutatingVersion } from './native-policy.ts';
+import type { MutatingVersion } from './manifests.ts';
 
 /** The admission policies that an API server has. */
 export interface NativeCapabilities {

@@ -1,5 +1,5 @@
 import type { Policy } from '../policy/policy.ts';
-import type { NativeManifest } from './native-policy.ts';
+import type { NativeManifest } from './manifests.ts';
 
 /** What the objects of a policy are for, by the part of the name after the policy's. */
 const PURPOSES = {

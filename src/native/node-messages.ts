@@ -2,10 +2,11 @@ import { cel, concatenated, type Expression, LIST_COST, literal, reference, type
 import { each, isEmpty } from '../cel/lists.ts';
 import { FORMATTED } from '../cel-rules/taints.ts';
 import { ALLOW_REMOVAL_ANNOTATION, MAX_ENTRY_LENGTH } from '../judge/allow-removal.ts';
-import type { CompiledTaintPolicy } from '../policy/policy-set.ts';
+import type { CompiledTaintPolicy } from '../policy/compiled-taint-policy.ts';
+import { ALLOWED, MAX_ENTRIES } from './allow-removal-entries.ts';
 import { nativeName } from './native-parts.ts';
-import type { Target, ValidationAction } from './native-policy.ts';
-import { ALLOWED, MAX_ENTRIES } from './node-variables.ts';
+import type { ValidationAction } from './native-policy.ts';
+import type { Target } from './translation.ts';
 
 /** With the webhook, the webhook warns the requester. */
 export function reportActions(purpose: Target['purpose']): ValidationAction[] {

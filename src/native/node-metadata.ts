@@ -9,7 +9,8 @@ import {
 import { IS_NODE, REQUESTER_VARIABLES } from '../cel-rules/selection.ts';
 import { ALLOW_REMOVAL_ANNOTATION } from '../judge/allow-removal.ts';
 import { STARTUP_BOOT_ANNOTATION } from '../judge/node-boot.ts';
-import { manifestsOf, type NativeManifest, type ResourceRule, type ValidatingSpec } from './native-policy.ts';
+import { manifestsOf, type NativeManifest } from './manifests.ts';
+import type { ResourceRule, ValidatingSpec } from './native-policy.ts';
 
 /** Name of the ValidatingAdmissionPolicy and of its binding. Not below taintkeeper.dev, like those that the leader writes. */
 export const NODE_METADATA_POLICY = 'taintkeeper-node-metadata';

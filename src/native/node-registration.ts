@@ -7,14 +7,17 @@ import { lacksDeclared, TAINTS } from '../cel-rules/taints.ts';
 import { clearsEntriesAtRegistration } from '../judge/allow-removal.ts';
 import { requirementsOf, satisfiable } from '../kubernetes/selector-overlap.ts';
 import { taintIdentity } from '../kubernetes/taint.ts';
-import { byStrength, type CompiledTaintPolicy, type EnsuredTaint, isEnforced } from '../policy/policy-set.ts';
-import { DELETED_FROM_NEW_NODE } from './allow-removal.ts';
+import type { CompiledTaintPolicy, EnsuredTaint } from '../policy/compiled-taint-policy.ts';
+import { isEnforced } from '../policy/enforcement.ts';
+import { byStrength } from '../policy/policy-set.ts';
 import { type Assembled, mutating, validating } from './assemble.ts';
 import { declaredThat, declaredUnless, listOfDeclared } from './declared-taints.ts';
 import { type NativePart, nativeName } from './native-parts.ts';
-import { NODE_CREATIONS, type Target } from './native-policy.ts';
+import { NODE_CREATIONS } from './native-policy.ts';
 import { missingMessage, reportActions, violationVariables } from './node-messages.ts';
 import { puttingTaints } from './put-taints.ts';
+import { DELETED_FROM_NEW_NODE } from './rewrite-allow-removal.ts';
+import type { Target } from './translation.ts';
 
 /** The required and startup taints of a policy, which new nodes get. If it declares one with a value and with any value, the value counts. */
 function registrationTaintsOf({ ensured }: CompiledTaintPolicy): EnsuredTaint[] {

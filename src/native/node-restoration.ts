@@ -18,20 +18,17 @@ import {
 } from '../cel-rules/taints.ts';
 import { endsEntries } from '../judge/allow-removal.ts';
 import { sameTaint } from '../kubernetes/taint.ts';
-import { type CompiledTaintPolicy, type EnsuredTaint, isEnforced } from '../policy/policy-set.ts';
+import type { CompiledTaintPolicy, EnsuredTaint } from '../policy/compiled-taint-policy.ts';
+import { isEnforced } from '../policy/enforcement.ts';
 import { groupsBy } from '../runtime/groups-by.ts';
-import { bookkeeping } from './allow-removal.ts';
+import { allowedByAnnotation } from './allow-removal-entries.ts';
 import { type Assembled, mutating } from './assemble.ts';
 import { nativeName } from './native-parts.ts';
 import { NODE_UPDATES } from './native-policy.ts';
-import {
-  type AmongPolicies,
-  allowedByAnnotation,
-  isProtectedByOthers,
-  policyGroups,
-  updateVariables,
-} from './node-variables.ts';
+import { isProtectedByOthers, policyGroups } from './policy-groups.ts';
 import { puttingTaints } from './put-taints.ts';
+import { rewritingAllowRemoval } from './rewrite-allow-removal.ts';
+import { type AmongPolicies, updateVariables } from './update-variables.ts';
 
 const CONCERNS_TAINTS_OR_ENTRIES = any([REMOVES_TAINTS, all([cel(3)`${ALLOW_REMOVAL_AFTER} != ""`, ADDS_TAINTS])]);
 
@@ -57,7 +54,7 @@ export function restoration(among: AmongPolicies, others: readonly CompiledTaint
     definition: mode === 'Restore' ? those(protectedTaints, all([not(exempt), not(isAllowed), not(isKept)])) : EMPTY,
   };
   const put = puttingTaints(TAINTS_AFTER, restored);
-  const entries = bookkeeping(
+  const entries = rewritingAllowRemoval(
     endsEntries(policy) ? those(ADDED, isProtected(protectionRules)) : EMPTY,
     removedForGood(
       among,

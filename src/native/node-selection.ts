@@ -7,22 +7,16 @@ import { IS_NODE } from '../cel-rules/selection.ts';
 import { settableOnSelection } from '../cel-rules/taint-changes.ts';
 import { lacksDeclared, NAME_WITHOUT_VALUE, TAINTS_AFTER } from '../cel-rules/taints.ts';
 import { sameTaint, TAINT_EFFECTS } from '../kubernetes/taint.ts';
-import { type CompiledTaintPolicy, type EnsuredTaint, isEnforced } from '../policy/policy-set.ts';
+import type { CompiledTaintPolicy, EnsuredTaint } from '../policy/compiled-taint-policy.ts';
+import { isEnforced } from '../policy/enforcement.ts';
+import { ALLOWED, allowedByAnnotation, MAX_ENTRIES, SPLIT_COST } from './allow-removal-entries.ts';
 import { type Assembled, mutating } from './assemble.ts';
 import { declaredThat, declaredUnless } from './declared-taints.ts';
 import { nativeName } from './native-parts.ts';
 import { NODE_UPDATES } from './native-policy.ts';
-import {
-  ALLOWED,
-  type AmongPolicies,
-  allowedByAnnotation,
-  isProtectedByOthers,
-  MAX_ENTRIES,
-  policyGroups,
-  SPLIT_COST,
-  updateVariables,
-} from './node-variables.ts';
+import { isProtectedByOthers, policyGroups } from './policy-groups.ts';
 import { puttingTaints } from './put-taints.ts';
+import { type AmongPolicies, updateVariables } from './update-variables.ts';
 
 /** The name of `required`, a map, as {@link NAME_WITHOUT_VALUE} names a taint. */
 const REQUIRED_ID = cel(80)`required.key + ":" + required.effect`;

@@ -13,8 +13,8 @@ import {
 } from '../cel/expression.ts';
 import { EMPTY, exists, isEmpty, literals, those } from '../cel/lists.ts';
 import { matchesAny } from '../cel/pattern.ts';
-import { NAMESPACE_OPERAND } from '../cel-rules/daemon-sets.ts';
-import { IS_NODE, REQUESTER_VARIABLES } from '../cel-rules/selection.ts';
+import { NAMESPACE_OPERAND } from '../cel-rules/daemon-set-selection.ts';
+import { IS_NODE, REQUESTER_VARIABLES, USER_NAME } from '../cel-rules/selection.ts';
 import { VALUE } from '../cel-rules/taints.ts';
 import {
   DEFAULT_SERVICE_ACCOUNT,
@@ -58,24 +58,23 @@ export const IN_TEMPLATE: PodPlace = {
   podBefore: { name: 'podBefore', definition: templateIn(BEFORE) },
 };
 
-/** The names of the variables. */
-const EVERY = 'every';
-const BEFORE_IT = 'before';
-const TOLERATIONS = 'tolerations';
-const NAMES_NODE = 'namesNode';
-const SERVICE_ACCOUNT = 'serviceAccount';
-const IS_PERSON = 'isPerson';
+// References to the variables that `podVariables` defines.
+
+const ALL_TOLERATIONS = reference('every');
+const ALL_TOLERATIONS_BEFORE = reference('before');
+const TOLERATIONS = reference('tolerations');
+const NAMES_NODE = reference('namesNode');
+export const SERVICE_ACCOUNT = reference('serviceAccount');
+export const IS_PERSON = reference('isPerson');
 
 /** Limits the cost. A pod with more owner references counts as one of a controller. */
 const MAX_OWNERS = 16;
 
 /** `isPerson` of ../judge/request/pod-authorization.ts. The API server evaluates it once, and only if the service account is not authorized. */
-const isPerson: Variable = {
-  name: IS_PERSON,
+const IS_PERSON_VARIABLE: Variable = {
+  name: 'isPerson',
   definition: all([
-    cel(
-      30,
-    )`(${reference('user')} == ${literal(SYSTEM_ADMIN)} || !${reference('user')}.startsWith(${literal(SYSTEM_PREFIX)}))`,
+    cel(30)`(${USER_NAME} == ${literal(SYSTEM_ADMIN)} || !${USER_NAME}.startsWith(${literal(SYSTEM_PREFIX)}))`,
     cel(
       20 + MAX_OWNERS * 20,
     )`(!has(object.metadata.ownerReferences) || size(object.metadata.ownerReferences) <= ${MAX_OWNERS} &&
@@ -104,27 +103,27 @@ const COMPARISON_COST = 10;
  * chosen, and all of a template, because its next pods are new ones.
  */
 export function podVariables({ what, pod, podBefore }: PodPlace): Variable[] {
-  const isNew = cel((size) => size * COMPARISON_COST + 2)`!(t in ${reference(BEFORE_IT)})`;
+  const isNew = cel((size) => size * COMPARISON_COST + 2)`!(t in ${ALL_TOLERATIONS_BEFORE})`;
   const namesNode = cel(4)`${nodeNameOf(pod)} != ""`;
   return [
     ...REQUESTER_VARIABLES,
     pod,
     podBefore,
-    { name: EVERY, definition: tolerationsOf(pod) },
-    { name: BEFORE_IT, definition: choose(IS_UPDATE, tolerationsOf(podBefore), EMPTY) },
-    { name: TOLERATIONS, definition: what === 'pod' ? those(reference(EVERY), isNew) : reference(EVERY) },
-    { name: NAMES_NODE, definition: what === 'pod' ? all([not(IS_UPDATE), namesNode]) : namesNode },
-    { name: SERVICE_ACCOUNT, definition: serviceAccountOf(pod) },
-    ...(what === 'pod' ? [isPerson] : []),
+    { name: 'every', definition: tolerationsOf(pod) },
+    { name: 'before', definition: choose(IS_UPDATE, tolerationsOf(podBefore), EMPTY) },
+    { name: 'tolerations', definition: what === 'pod' ? those(ALL_TOLERATIONS, isNew) : ALL_TOLERATIONS },
+    { name: 'namesNode', definition: what === 'pod' ? all([not(IS_UPDATE), namesNode]) : namesNode },
+    { name: 'serviceAccount', definition: serviceAccountOf(pod) },
+    ...(what === 'pod' ? [IS_PERSON_VARIABLE] : []),
   ];
 }
 
 /** True if the object may need authorization for one of the keys: a cheap condition, which is false for most pods. */
-export function mayBeAsked({ pod }: PodPlace, keys: readonly RestrictedKey[]): Expression {
+export function mayNeedAuthorization({ pod }: PodPlace, keys: readonly RestrictedKey[]): Expression {
   const names = literals(['', ...keys.map(({ key }) => key)]);
   const restrictsNodeName = keys.some((key) => key.restrictsNodeName);
   return any([
-    exists(reference(EVERY), 't', cel(8 + keys.length)`!has(t.key) || t.key in ${names}`),
+    exists(ALL_TOLERATIONS, 't', cel(8 + keys.length)`!has(t.key) || t.key in ${names}`),
     restrictsNodeName ? cel(4)`${nodeNameOf(pod)} != ""` : FALSE,
   ]);
 }
@@ -134,7 +133,7 @@ export function isChanged({ what, pod, podBefore }: PodPlace): Expression {
   const differ = (of: (pod: Variable) => Expression) => cel(56)`${of(pod)} != ${of(podBefore)}`;
   return any([
     not(IS_UPDATE),
-    cel((size) => 3 + size * COMPARISON_COST)`${reference(EVERY)} != ${reference(BEFORE_IT)}`,
+    cel((size) => 3 + size * COMPARISON_COST)`${ALL_TOLERATIONS} != ${ALL_TOLERATIONS_BEFORE}`,
     ...(what === 'template' ? [differ(nodeNameOf), differ(serviceAccountOf)] : []),
   ]);
 }
@@ -153,12 +152,12 @@ export function isInNoneOf(patterns: readonly string[]): Expression {
 }
 
 /** `asked1`: those of the `tolerations` that need authorization for the key. */
-export function askedVariable({ key, taints }: RestrictedKey, number: number): Variable {
+export function tolerationsToAuthorize({ key, taints }: RestrictedKey, number: number): Variable {
   const given = givenEffects(key);
   return {
     name: `asked${number}`,
     definition: those(
-      reference(TOLERATIONS),
+      TOLERATIONS,
       all([
         cel(10)`(!has(t.key) || t.key in ${literals(['', key])})`,
         given.length === 0
@@ -193,42 +192,12 @@ const checked = (authorizer: Expression, key: string) =>
 export function isAuthorized(
   { what }: PodPlace,
   { key, restrictsNodeName }: RestrictedKey,
-  asked: Variable,
+  toAuthorize: Variable,
 ): Expression {
-  const notAsked = restrictsNodeName ? all([isEmpty(asked), not(reference(NAMES_NODE))]) : isEmpty(asked);
+  const needsNone = restrictsNodeName ? all([isEmpty(toAuthorize), not(NAMES_NODE)]) : isEmpty(toAuthorize);
   return any([
-    notAsked,
-    checked(cel(3)`authorizer.serviceAccount(request.namespace, ${reference(SERVICE_ACCOUNT)})`, key),
-    ...(what === 'pod' ? [all([reference(IS_PERSON), checked(cel(1)`authorizer`, key)])] : []),
+    needsNone,
+    checked(cel(3)`authorizer.serviceAccount(request.namespace, ${SERVICE_ACCOUNT})`, key),
+    ...(what === 'pod' ? [all([IS_PERSON, checked(cel(1)`authorizer`, key)])] : []),
   ]);
 }
-
-/** A toleration `t` in one word: {@link formatToleration} in CEL, without its operator. */
-const shown = (t: string) =>
-  `(has(${t}.key) && ${t}.key != "" ? ${t}.key : "*") + (has(${t}.value) && ${t}.value != "" ? "=" + ${t}.value : "") +
-  (has(${t}.effect) && ${t}.effect != "" ? ":" + ${t}.effect : "")`;
-
-const TEXT_COST = 600;
-
-/** Why the pod needs authorization: `tolerates * and 2 more`, or `has a nodeName, which bypasses the scheduler`. */
-export function reasonOf(asked: Variable): Expression {
-  return cel((size) => TEXT_COST + size * 80)`(size(${asked}) == 0
-  ? "has a nodeName, which bypasses the scheduler"
-  : "tolerates " + ${asked}.map(t, ${shown('t')})[0] +
-    (size(${asked}) > 1 ? " and " + string(size(${asked}) - 1) + " more" : ""))`;
-}
-
-/** `NAMESPACE:NAME`, as kubectl takes it. */
-export const SERVICE_ACCOUNT_ID: Expression = cel(30)`request.namespace + ":" + ${reference(SERVICE_ACCOUNT)}`;
-
-/** `service account NAMESPACE/NAME`. */
-export const SHOWN_SERVICE_ACCOUNT: Expression = cel(
-  40,
-)`"service account " + request.namespace + "/" + ${reference(SERVICE_ACCOUNT)}`;
-
-/** Which user may not create a pod: `service account team/default may not`, or `neither service account team/default nor me may`. */
-export const SHOWN_REFUSED: Expression = choose(
-  reference(IS_PERSON),
-  cel(80)`"neither " + ${SHOWN_SERVICE_ACCOUNT} + " nor " + request.userInfo.username + " may"`,
-  cel(40)`${SHOWN_SERVICE_ACCOUNT} + " may not"`,
-);

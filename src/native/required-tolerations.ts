@@ -1,13 +1,15 @@
 import { conditionalList, dividedLists } from '../cel/conditional-lists.ts';
 import { any, cel, type Expression, not, referenced, repeated, TRUE, type Variable } from '../cel/expression.ts';
-import { HOST_NETWORK, notTolerated, rangeLiteral, selectsDaemonSet } from '../cel-rules/daemon-sets.ts';
+import { selectsDaemonSet } from '../cel-rules/daemon-set-selection.ts';
+import { HOST_NETWORK, notTolerated, rangeLiteral } from '../cel-rules/tolerations.ts';
 import { inOrder, type RequiredToleration, rangesInOrder } from '../judge/request/needed-tolerations.ts';
 import { alwaysTolerated } from '../kubernetes/daemon-tolerations.ts';
 import { patternsOverlap } from '../kubernetes/pattern.ts';
 import { requirementsOf, satisfiable } from '../kubernetes/selector-overlap.ts';
 import type { TaintRange } from '../kubernetes/taint-range.ts';
+import type { CompiledTolerationPolicy } from '../policy/compiled-toleration-policy.ts';
 import type { DaemonSetSelection } from '../policy/daemon-set-selection.ts';
-import { byName, type CompiledTolerationPolicy } from '../policy/policy-set.ts';
+import { byName } from '../policy/policy-set.ts';
 
 /** A toleration that a policy requires, for the DaemonSets that meet the condition. */
 export interface ConditionalToleration extends RequiredToleration {

@@ -1,11 +1,9 @@
 import { conditionalList, dividedLists, joined, type WeighedItem } from '../cel/conditional-lists.ts';
 import {
   all,
-  any,
   cel,
   composed,
   type Expression,
-  LIST_COST,
   literal,
   not,
   referenced,
@@ -13,20 +11,11 @@ import {
   sumOf,
   type Variable,
 } from '../cel/expression.ts';
-import { exists, isEmpty, listOf } from '../cel/lists.ts';
-import {
-  ENDS_TOO_EARLY,
-  HOST_NETWORK,
-  notTolerated,
-  rangeLiteral,
-  secondsLiteral,
-  TOLERATIONS,
-} from '../cel-rules/daemon-sets.ts';
+import { isEmpty } from '../cel/lists.ts';
+import { ENDS_TOO_EARLY, secondsLiteral, TOLERATIONS } from '../cel-rules/tolerations.ts';
 import { resultKey } from '../judge/outcomes.ts';
-import { alwaysTolerated } from '../kubernetes/daemon-tolerations.ts';
-import { rangesOf } from '../kubernetes/taint-range.ts';
 import { formatSeconds, formatToleration } from '../kubernetes/toleration.ts';
-import type { CompiledTolerationPolicy } from '../policy/policy-set.ts';
+import type { CompiledTolerationPolicy } from '../policy/compiled-toleration-policy.ts';
 import { type ConditionalNeed, lackingLists, needsAmong, type RequiredTolerations } from './required-tolerations.ts';
 
 /** A messageExpression may return at most 5 KiB, and a key has up to 317 characters. */
@@ -35,19 +24,6 @@ const TEXT_LENGTH = 400;
 
 /** Comparing seconds costs the API server more than comparing taints. */
 const SECONDS_WEIGHT = 3;
-
-/** True if the DaemonSet does not tolerate a taint that the policy requires it to tolerate. */
-export function lacksAny({ tolerations }: CompiledTolerationPolicy): Expression {
-  const ranges = tolerations.flatMap(({ value }) => rangesOf(value));
-  const anyOf = (literals: readonly string[]): Expression => {
-    const items = [...new Set(literals)];
-    const list = { items: cel(LIST_COST)`${listOf(items)}`, size: items.length };
-    return items.length === 0 ? any([]) : exists(list, 'required', notTolerated({ dynamic: false }));
-  };
-  const at = (place: ReturnType<typeof alwaysTolerated>) =>
-    anyOf(ranges.filter((range) => alwaysTolerated(range) === place).map(rangeLiteral));
-  return any([at('nowhere'), all([not(HOST_NETWORK), at('with the host network')])]);
-}
 
 /**
  * The report of a ValidatingAdmissionPolicy about a DaemonSet that lacks required tolerations. Undefined if other policies require all of them and

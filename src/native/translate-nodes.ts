@@ -1,59 +1,15 @@
-import { all, FALSE, not, TRUE, type Variable } from '../cel/expression.ts';
-import { isIn, those } from '../cel/lists.ts';
-import { REMOVES_TAINTS } from '../cel-rules/taints.ts';
 import { ALLOW_REMOVAL_ANNOTATION, clearsEntriesAtRegistration } from '../judge/allow-removal.ts';
 import { setsTaintsAgain } from '../judge/node-boot.ts';
-import { resultKey } from '../judge/outcomes.ts';
-import { isPattern, matchesPattern, patternsOverlap } from '../kubernetes/pattern.ts';
-import { isTransientTaintKey } from '../kubernetes/transient-taints.ts';
-import { byName, type CompiledTaintPolicy, isEnforced } from '../policy/policy-set.ts';
-import type { TaintRule } from '../policy/taint-rule.ts';
-import { type Assembled, conclude, validating } from './assemble.ts';
-import { nativeName } from './native-parts.ts';
-import { type NativeLimit, type NativeTranslation, NODE_UPDATES, type Target } from './native-policy.ts';
-import {
-  ALL_VIOLATIONS,
-  auditMessage,
-  NO_VIOLATIONS,
-  refusalMessage,
-  reportActions,
-  violationVariables,
-  writtenOut,
-} from './node-messages.ts';
+import type { CompiledTaintPolicy } from '../policy/compiled-taint-policy.ts';
+import { isEnforced } from '../policy/enforcement.ts';
+import { byName } from '../policy/policy-set.ts';
+import { rulesOverlap } from '../policy/taint-rule-overlap.ts';
+import { protection } from './node-protection.ts';
 import { disallowance, registration, registrationReport } from './node-registration.ts';
 import { restoration } from './node-restoration.ts';
 import { selection } from './node-selection.ts';
-import { type AmongPolicies, allowedByAnnotation, updateVariables } from './node-variables.ts';
-
-/**
- * The validation of an update. A Deny policy refuses removals of protected taints. A Restore policy checks that the mutation restored them. An Audit
- * policy reports them.
- */
-function protection(context: AmongPolicies, target: Target): Assembled[] {
-  const { policy } = context;
-  const { name, mode, failurePolicy, allowsRemovalByAnnotation, protectionRules } = policy;
-  if (protectionRules.length === 0) return [];
-  const { variables, protectedTaints, exempt } = updateVariables(context);
-  const audit = mode === 'Audit';
-  const allowed = allowedByAnnotation(protectedTaints);
-  const allowedByExemption: Variable = { name: 'allowedByExemption', definition: those(protectedTaints, exempt) };
-  const violations = those(protectedTaints, all([not(exempt), allowsRemovalByAnnotation ? not(isIn(allowed)) : TRUE]));
-  return validating({
-    name: nativeName(name, audit ? 'report' : 'protect'),
-    failurePolicy,
-    resourceRules: NODE_UPDATES,
-    objectSelector: policy.nodeSelector,
-    conditions: { 'removes-taints': REMOVES_TAINTS },
-    variables: [...variables, allowed, allowedByExemption, ...violationVariables(violations)],
-    actions: audit ? reportActions(target.purpose) : ['Deny'],
-    validations: [{ holds: NO_VIOLATIONS, message: audit ? auditMessage(policy) : refusalMessage(policy, target) }],
-    auditAnnotations: {
-      [resultKey(audit ? 'Audited' : 'Denied')]: ALL_VIOLATIONS,
-      ...(allowsRemovalByAnnotation ? { [resultKey('AllowedByAnnotation')]: writtenOut(allowed) } : {}),
-      ...(exempt === FALSE ? {} : { [resultKey('AllowedByExemption')]: writtenOut(allowedByExemption) }),
-    },
-  });
-}
+import { type NativeLimit, type NativeTranslation, type Target, translationOf } from './translation.ts';
+import type { AmongPolicies } from './update-variables.ts';
 
 /**
  * A TaintPolicy as native policies.
@@ -70,7 +26,7 @@ export function translateNodes(
     .filter((other) => isEnforced(other) && rulesOverlap(other.protectionRules, policy.protectionRules))
     .toSorted(byName);
   const context: AmongPolicies = { policy, among: [policy, ...others.toSorted(byName)] };
-  return conclude(
+  return translationOf(
     policy,
     [
       ...(target.mutates && isEnforced(policy) ? restoration(context, protecting) : []),
@@ -80,30 +36,6 @@ export function translateNodes(
     ],
     limitsOf(policy, target),
   );
-}
-
-/** True unless no taint can match a rule of both lists. */
-export function rulesOverlap(some: readonly TaintRule[], others: readonly TaintRule[]): boolean {
-  return some.some((a) =>
-    others.some(
-      (b) =>
-        mayBeEqual(a.effect, b.effect) &&
-        mayBeEqual(a.value, b.value) &&
-        patternsOverlap(a.key, b.key) &&
-        !isBeyondPattern(a, b) &&
-        !isBeyondPattern(b, a),
-    ),
-  );
-}
-
-function mayBeEqual(a: string | undefined, b: string | undefined): boolean {
-  return a === undefined || b === undefined || a === b;
-}
-
-/** A pattern matches neither taints that Kubernetes, autoscalers or operators set and remove, nor excepted ones. */
-function isBeyondPattern({ key }: TaintRule, { key: pattern, except = [] }: TaintRule): boolean {
-  const isExcepted = () => except.some((one) => matchesPattern(one, key));
-  return isPattern(pattern) && !isPattern(key) && (isTransientTaintKey(key) || isExcepted());
 }
 
 /** Everything that the TaintPolicy declares, or the program does for it, and the API server does not do. */

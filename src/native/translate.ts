@@ -1,12 +1,14 @@
 import type { NativelyExpressible } from '../policy/backstop.ts';
+import { compileTaintPolicy, startupKeysOf } from '../policy/compiled-taint-policy.ts';
+import { compileTolerationPolicy } from '../policy/compiled-toleration-policy.ts';
 import type { Policy } from '../policy/policy.ts';
-import { compilePolicies, compileTaintPolicy, compileTolerationPolicy, startupKeysOf } from '../policy/policy-set.ts';
+import { compilePolicies } from '../policy/policy-set.ts';
 import { compileTolerationRestriction } from '../policy/toleration-restriction.ts';
 import { oncePer } from '../runtime/once-per.ts';
-import type { NativeTranslation, TranslationOptions } from './native-policy.ts';
 import { translateDaemonSets } from './translate-daemon-sets.ts';
 import { translateNodes } from './translate-nodes.ts';
 import { translatePods } from './translate-pods.ts';
+import type { NativeTranslation, TranslationOptions } from './translation.ts';
 
 /** All policies are translated with the same list of others. */
 const compiled = oncePer((policies: readonly Policy[]) => compilePolicies(policies));

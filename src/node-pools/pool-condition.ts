@@ -1,4 +1,5 @@
-import { type CompiledTaintPolicy, isEnforced } from '../policy/policy-set.ts';
+import type { CompiledTaintPolicy } from '../policy/compiled-taint-policy.ts';
+import { isEnforced } from '../policy/enforcement.ts';
 import type { StateOf } from '../policy/reporting/status-conditions.ts';
 import { atMost } from '../text/counts.ts';
 import { lackText } from './lack-text.ts';

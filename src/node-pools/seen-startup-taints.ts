@@ -1,7 +1,7 @@
 import { ownValue, type StringMap } from '../kubernetes/label-selector.ts';
 import { formatTaint, REPELLING_EFFECTS, sameTaint, type Taint, taintIdentity } from '../kubernetes/taint.ts';
 import { isStartupTaintKey } from '../kubernetes/transient-taints.ts';
-import type { CompiledTaintPolicy } from '../policy/policy-set.ts';
+import type { CompiledTaintPolicy } from '../policy/compiled-taint-policy.ts';
 import {
   AUTOSCALER_STARTUP_PREFIX,
   isKnownToAutoscalers,

@@ -1,6 +1,6 @@
 import { ownValue, type StringMap } from '../kubernetes/label-selector.ts';
 import { formatRequirement, requirementsOf } from '../kubernetes/selector-overlap.ts';
-import type { CompiledTaintPolicy } from '../policy/policy-set.ts';
+import type { CompiledTaintPolicy } from '../policy/compiled-taint-policy.ts';
 
 /** The labels by which autoscalers and clouds name the pool of a node, then what its machine is. */
 const POOL_LABELS = [

@@ -10,6 +10,9 @@ import {
 import { TAINT_EFFECTS } from '../kubernetes/taint.ts';
 import { type Constraint, celValidations } from './constraint.ts';
 
+// Parts that several schemas of policies use. The limits are those of Kubernetes' own validation (k8s.io/apimachinery/pkg/util/validation). Where it
+// has no limit, a large one keeps policies readable.
+
 /**
  * `spec.backstop`: what enforces the policy in addition to the webhook.
  * @param withoutIt the effect of `None` for this kind, as a sentence
@@ -24,9 +27,6 @@ export function backstopSchema(withoutIt: string) {
       `None: ${withoutIt}`,
   });
 }
-
-// Parts that several schemas of policies use. The limits are those of Kubernetes' own validation (k8s.io/apimachinery/pkg/util/validation). Where it
-// has no limit, a large one keeps policies readable.
 
 /** {@link isQualifiedName} in CEL. */
 export const celIsQualifiedName = (text: string) =>

@@ -2,14 +2,9 @@ import { type LabelSelector, ownValue, type StringMap } from '../kubernetes/labe
 import { isPattern } from '../kubernetes/pattern.ts';
 import type { Taint } from '../kubernetes/taint.ts';
 import { oncePer } from '../runtime/once-per.ts';
-import {
-  byStrength,
-  type CompiledTaintPolicy,
-  inDeclaredMode,
-  isEnforced,
-  isEnforcedWithoutAudit,
-  isOnTrial,
-} from './policy-set.ts';
+import { type CompiledTaintPolicy, inDeclaredMode } from './compiled-taint-policy.ts';
+import { isEnforced, isEnforcedWithoutAudit, isOnTrial } from './enforcement.ts';
+import { byStrength } from './policy-set.ts';
 
 // A cluster may have hundreds of policies, but few select the same node, and few match the same taint. Frequent lookups use an index, which is built
 // once for each list of policies. Lists do not change.

@@ -1,23 +1,20 @@
 import { type Candidate, narrowest } from '../cel/budget.ts';
 import { all, any, bind, cel, type Expression, FALSE, not, TRUE, type Variable } from '../cel/expression.ts';
 import { existsAmong } from '../cel/lists.ts';
+import { NOT_DELETED, NOT_IGNORED, SELECTION_VARIABLES, selectsDaemonSet } from '../cel-rules/daemon-set-selection.ts';
 import {
   ENDS_TOO_EARLY,
   HOST_NETWORK,
-  NOT_DELETED,
-  NOT_IGNORED,
   notTolerated,
   rangeLiteral,
-  SELECTION_VARIABLES,
   secondsLiteral,
-  selectsDaemonSet,
   TOLERATIONS,
-} from '../cel-rules/daemon-sets.ts';
+} from '../cel-rules/tolerations.ts';
 import type { Phase } from '../judge/decision.ts';
 import { alwaysTolerated } from '../kubernetes/daemon-tolerations.ts';
 import { rangesOf } from '../kubernetes/taint-range.ts';
+import type { CompiledTolerationPolicy } from '../policy/compiled-toleration-policy.ts';
 import { namespaceRequirements } from '../policy/daemon-set-selection.ts';
-import type { CompiledTolerationPolicy } from '../policy/policy-set.ts';
 import { groupsBy } from '../runtime/groups-by.ts';
 import { entry, type WebhookEntry } from './entry.ts';
 

@@ -1,5 +1,5 @@
 import type { Chosen } from '../cel/budget.ts';
-import { type Expression, FALSE, TRUE } from '../cel/expression.ts';
+import { type Expression, FALSE, requireNone, TRUE } from '../cel/expression.ts';
 import type { Phase } from '../judge/decision.ts';
 import type { LabelSelectorRequirement } from '../kubernetes/label-selector.ts';
 import type { FailurePolicy } from '../policy/taint-policy.ts';
@@ -43,6 +43,9 @@ export function entry(
   if (expression === FALSE) return [];
   const matchConditions = Object.entries(conditions)
     .filter(([, condition]) => condition !== TRUE)
-    .map(([condition, { text }]) => ({ name: condition, expression: text }));
+    .map(([condition, { text, uses }]) => {
+      requireNone(uses);
+      return { name: condition, expression: text };
+    });
   return [{ ...rest, matchConditions, ...(widened === undefined ? {} : { widened }) }];
 }

@@ -11,7 +11,8 @@ import { clearsEntriesAtRegistration, endsEntries } from '../judge/allow-removal
 import { setsTaintsAgain } from '../judge/node-boot.ts';
 import type { LabelSelectorRequirement } from '../kubernetes/label-selector.ts';
 import { requirementsOfAny } from '../kubernetes/selector-overlap.ts';
-import { type CompiledTaintPolicy, isEnforced } from '../policy/policy-set.ts';
+import type { CompiledTaintPolicy } from '../policy/compiled-taint-policy.ts';
+import { isEnforced } from '../policy/enforcement.ts';
 import { entry, type WebhookEntry } from './entry.ts';
 
 const CREATE_VARIABLES: readonly Variable[] = [TAINTS, LABELS];

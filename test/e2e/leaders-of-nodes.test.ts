@@ -1,6 +1,6 @@
 import { afterEach, expect, it, vi } from 'vitest';
 import { ALLOW_REMOVAL_ANNOTATION, ALLOW_REMOVAL_LIFE_MS } from '../../src/judge/allow-removal.ts';
-import { UNDO_BUDGET } from '../../src/judge/node/node-memory.ts';
+import { UNDO_BUDGET } from '../../src/judge/node/undone-changes.ts';
 import type { Taint } from '../../src/kubernetes/taint.ts';
 import type { TaintPolicySpec } from '../../src/policy/taint-policy.ts';
 import { MERGE_PATCH } from '../control-plane/content-types.ts';

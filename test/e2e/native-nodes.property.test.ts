@@ -6,8 +6,8 @@ import { type Admission, simulateAdmission } from '../../src/admission/simulate-
 import { ALLOW_REMOVAL_ANNOTATION, parseAllowedRemovals } from '../../src/judge/allow-removal.ts';
 import { outcomeText } from '../../src/judge/outcomes.ts';
 import type { Taint } from '../../src/kubernetes/taint.ts';
-import type { TranslationOptions } from '../../src/native/native-policy.ts';
 import { translate } from '../../src/native/translate.ts';
+import type { TranslationOptions } from '../../src/native/translation.ts';
 import type { TaintPolicy } from '../../src/policy/policy.ts';
 import { compilePolicies, type PolicySet } from '../../src/policy/policy-set.ts';
 import { makeClusterAdmin } from '../control-plane/cluster-admin.ts';

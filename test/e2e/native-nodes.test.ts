@@ -1,7 +1,8 @@
 import { beforeAll, describe, expect, it } from 'vitest';
 import { formatTaint, type Taint as ModelTaint } from '../../src/kubernetes/taint.ts';
-import type { NativePolicy, TranslationOptions } from '../../src/native/native-policy.ts';
+import type { NativePolicy } from '../../src/native/native-policy.ts';
 import { translate } from '../../src/native/translate.ts';
+import type { TranslationOptions } from '../../src/native/translation.ts';
 import type { TaintPolicy } from '../../src/policy/policy.ts';
 import type { TaintPolicySpec } from '../../src/policy/taint-policy.ts';
 import { makeClusterAdmin } from '../control-plane/cluster-admin.ts';

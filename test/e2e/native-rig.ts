@@ -1,10 +1,6 @@
+import { type MutatingVersion, manifestsOf, type NativeManifest } from '../../src/native/manifests.ts';
 import { capabilitiesOf } from '../../src/native/native-capabilities.ts';
-import {
-  type MutatingVersion,
-  manifestsOf,
-  type NativeManifest,
-  type NativePolicy,
-} from '../../src/native/native-policy.ts';
+import type { NativePolicy } from '../../src/native/native-policy.ts';
 import { APPLY_PATCH } from '../control-plane/content-types.ts';
 import type { ControlPlane } from '../control-plane/control-plane.ts';
 import { testedMinor } from '../control-plane/kubernetes.ts';

@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { neededAuthorizations } from '../../src/judge/request/pod-authorization.ts';
 import type { Taint } from '../../src/kubernetes/taint.ts';
 import type { Toleration } from '../../src/kubernetes/toleration.ts';
-import type { Requester } from '../../src/policy/policy-set.ts';
+import type { Requester } from '../../src/policy/compiled-taint-policy.ts';
 import type { TaintPolicySpec } from '../../src/policy/taint-policy.ts';
 import type { TolerationRestrictionSpec } from '../../src/policy/toleration-restriction.ts';
 import { admitted, KUBELET } from './judge/request/node-updates.ts';

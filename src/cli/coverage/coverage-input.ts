@@ -1,7 +1,7 @@
 import type { StartupRules } from '../../coverage/startup-rules.ts';
 import type { InstalledDaemonSet, Workload } from '../../coverage/workload.ts';
+import type { CompiledTolerationPolicy } from '../../policy/compiled-toleration-policy.ts';
 import type { PolicyKind } from '../../policy/policy.ts';
-import type { CompiledTolerationPolicy } from '../../policy/policy-set.ts';
 import type { SchedulingNode } from '../../scheduling/coverage.ts';
 import type { Placement } from '../../scheduling/placement.ts';
 

@@ -1,5 +1,5 @@
 import { formatLabels } from '../../kubernetes/label-selector.ts';
-import type { MutatingVersion } from '../../native/native-policy.ts';
+import type { MutatingVersion } from '../../native/manifests.ts';
 import { MANAGED_LABELS } from '../../objects/managed-labels.ts';
 import type { ApiClient } from '../client/api-client.ts';
 import { findApi } from '../client/find-object.ts';

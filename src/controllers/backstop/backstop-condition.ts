@@ -2,7 +2,7 @@ import { NATIVE_RESOURCES, type NativeObject } from '../../cluster/admission-reg
 import { isForbidden } from '../../cluster/client/api-error.ts';
 import { howToGrant, missingRightText } from '../../cluster/rights/rights.ts';
 import { formatLabels } from '../../kubernetes/label-selector.ts';
-import type { NativeLimit } from '../../native/native-policy.ts';
+import type { NativeLimit } from '../../native/translation.ts';
 import { MANAGED_LABELS } from '../../objects/managed-labels.ts';
 import { NATIVE_NEEDED_BY, type NativelyExpressible } from '../../policy/backstop.ts';
 import type { NativeCondition } from '../../policy/reporting/status-conditions.ts';

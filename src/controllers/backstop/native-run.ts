@@ -2,7 +2,7 @@ import type { NativeObject, NativeVersions } from '../../cluster/admission-regis
 import { ApiError } from '../../cluster/client/api-error.ts';
 import { type PolicyObject, versionOf } from '../../cluster/policies/policy-object.ts';
 import { hasFields } from '../../kubernetes/desired-fields.ts';
-import type { NativeLimit, NativeTranslation } from '../../native/native-policy.ts';
+import type { NativeLimit, NativeTranslation } from '../../native/translation.ts';
 import type { Ownership } from '../cluster-role-owner.ts';
 import { type BackstopState, stateOfFault } from './backstop-condition.ts';
 import { type DesiredNative, desiredNatives } from './desired-native-policies.ts';

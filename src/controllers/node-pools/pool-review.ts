@@ -17,7 +17,8 @@ import {
   unknownText,
 } from '../../node-pools/seen-startup-taints.ts';
 import { undeclaredTaints } from '../../node-pools/undeclared-taints.ts';
-import { type CompiledTaintPolicy, isEnforced } from '../../policy/policy-set.ts';
+import type { CompiledTaintPolicy } from '../../policy/compiled-taint-policy.ts';
+import { isEnforced } from '../../policy/enforcement.ts';
 import { policyReference } from '../../policy/reporting/policy-events.ts';
 import type { RecordedEvent } from '../../policy/reporting/recorded-event.ts';
 import { reported } from '../../policy/reporting/status-conditions.ts';

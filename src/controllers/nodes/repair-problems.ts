@@ -1,7 +1,8 @@
 import { isDeepStrictEqual } from 'node:util';
 import type { ApiClient } from '../../cluster/client/api-client.ts';
 import type { MissingTaint } from '../../judge/missing-taint.ts';
-import type { Conflict, NodeMemory } from '../../judge/node/node-memory.ts';
+import type { NodeMemory } from '../../judge/node/node-memory.ts';
+import type { Conflict } from '../../judge/node/undone-changes.ts';
 import { taintCommand } from '../../judge/taint-commands.ts';
 import { formatTaint, type Taint, taintIdentity, valuesOf } from '../../kubernetes/taint.ts';
 import { type Concern, problemsOf, type ReportedProblem } from '../reports.ts';

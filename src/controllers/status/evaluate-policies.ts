@@ -11,9 +11,10 @@ import { daemonSetFindings, nodeFindings, podFindings, type StuckPod } from '../
 import { idleNotes } from '../../judge/policy/idle-policy.ts';
 import { keysOf, misspelledKeys, type NodeKeys } from '../../judge/policy/misspelled-keys.ts';
 import { startupNotes } from '../../judge/policy/startup-faults.ts';
+import { type CompiledTaintPolicy, waitsForDaemonSets } from '../../policy/compiled-taint-policy.ts';
 import { modeOf, type PolicyKind } from '../../policy/policy.ts';
 import { selectingPolicies } from '../../policy/policy-index.ts';
-import { type CompiledTaintPolicy, type PolicySet, waitsForDaemonSets } from '../../policy/policy-set.ts';
+import type { PolicySet } from '../../policy/policy-set.ts';
 import { nextPolicyStatus, type PolicyFindings } from '../../policy/reporting/next-policy-status.ts';
 import { ignoredText } from '../../policy/reporting/policy-messages.ts';
 import type { PatchedDaemonSet, PolicyStatus } from '../../policy/reporting/policy-status.ts';

@@ -1,6 +1,6 @@
 import { equalTaints, sameTaint, type Taint } from '../../kubernetes/taint.ts';
+import type { CompiledTaintPolicy } from '../../policy/compiled-taint-policy.ts';
 import { enforcedPolicies, isProtectedBy } from '../../policy/policy-index.ts';
-import type { CompiledTaintPolicy } from '../../policy/policy-set.ts';
 import {
   ALLOW_REMOVAL_LIFE_MS,
   isRemovalAllowed,
@@ -10,8 +10,10 @@ import {
 import { isStartupTaintOf } from '../declared-taints.ts';
 import type { StoredNode } from '../node-view.ts';
 import type { StartupStep } from '../startup/startup-step.ts';
-import { allowedByLeader, type NodeMemory, type WrittenStep } from './node-memory.ts';
+import type { WrittenStep } from './memory-after-write.ts';
+import type { NodeMemory } from './node-memory.ts';
 import { NO_TIMES, type TaintTime, type TaintTimes, timeOf } from './taint-times.ts';
+import { allowedByLeader } from './undone-changes.ts';
 
 /** What happens to the entries of the annotation `allow-removal`: see {@link WrittenStep} and {@link NodeMemory}. */
 export interface EntryChanges

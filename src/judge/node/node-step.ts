@@ -1,5 +1,5 @@
 import { type Taint, taintIdentity, withTaints } from '../../kubernetes/taint.ts';
-import type { CompiledTaintPolicy } from '../../policy/policy-set.ts';
+import type { CompiledTaintPolicy } from '../../policy/compiled-taint-policy.ts';
 import { isRemovalAllowed, parseAllowedRemovals } from '../allow-removal.ts';
 import { POLICY_GONE_MS } from '../ended-startup-taints.ts';
 import { type NodeDrift, nodeDrift } from '../node-drift.ts';
@@ -7,20 +7,12 @@ import type { DesiredNode, StoredNode } from '../node-view.ts';
 import { settlesInMs, withOwnReboot } from '../startup/reboot.ts';
 import { type StartupFacts, type StartupStep, startupStep } from '../startup/startup-step.ts';
 import { entryChanges, entryEndsAt } from './allow-removal-entries.ts';
-import {
-  conflictChangesInMs,
-  conflictsNow,
-  isAsWritten,
-  isInConflict,
-  lastRebootMsAgo,
-  type NodeMemory,
-  newMemory,
-  stillUnstored,
-  unstoredIn,
-  type WrittenChange,
-  type WrittenStep,
-} from './node-memory.ts';
-import { type BootDelay, type ConflictingChange, withoutConflicts } from './undone-changes.ts';
+import { type BootDelay, type ConflictingChange, dueStep } from './due-step.ts';
+import type { WrittenChange, WrittenStep } from './memory-after-write.ts';
+import { type NodeMemory, newMemory } from './node-memory.ts';
+import { lastRebootMsAgo } from './recorded-reboots.ts';
+import { conflictChangesInMs, conflictsNow, isAsWritten, isInConflict } from './undone-changes.ts';
+import { stillUnstored, unstoredIn } from './unstored-taints.ts';
 
 /** What a step depends on besides the Node and what the leader knows of it. */
 export interface StepFacts extends Omit<StartupFacts, 'tracked' | 'unstored'>, BootDelay {
@@ -32,7 +24,7 @@ export interface NodeStep extends WrittenStep {
   readonly drift: NodeDrift;
   /** Without what another writer undoes repeatedly. */
   readonly startup: StartupStep;
-  /** The startup taints that the leader leaves alone, because another writer undoes its change repeatedly. */
+  /** The startup taints that the leader leaves alone, because another writer undoes its change repeatedly, or the boot ID changes back and forth. */
   readonly conflicting: readonly ConflictingChange[];
   /** The node as it should be made; undefined when there is nothing to do. */
   readonly desired: DesiredNode | undefined;
@@ -58,9 +50,9 @@ export function nodeStep(node: StoredNode, before: NodeMemory | undefined, facts
   const complete = startupStep(rebooted, policies, {
     ...facts,
     tracked: known.tracked,
-    unstored: stillUnstored(known, node),
+    unstored: stillUnstored(known.unstored, node),
   });
-  const { due, conflicting, paused, bootInMs } = withoutConflicts(complete, known, isUndoneByOther, facts);
+  const { due, conflicting, paused, bootInMs } = dueStep(complete, known, isUndoneByOther, facts);
   const { carriedWithEntry, entriesEnded, revoked, allowRemoval } = entryChanges(node, known, due, policies, now);
   // The annotation may have no room for an entry.
   const allowed = parseAllowedRemovals(allowRemoval);

@@ -1,73 +1,102 @@
-import type { Taint } from '../../kubernetes/taint.ts';
-import type { BootChange } from '../startup/reboot.ts';
-import type { StartupFacts, StartupStep } from '../startup/startup-step.ts';
-import { type NodeMemory, rebootsPausedForMs, rebootTaints } from './node-memory.ts';
-
-export interface BootDelay {
-  /** In how many milliseconds the boot of the node may be written; 0 for at once, which is the default. Called only if there is something to write. */
-  readonly bootDueInMs?: (kind: BootChange['kind']) => number;
-}
+import { equalTaints, sameTaint, type Taint, taintIdentity } from '../../kubernetes/taint.ts';
+import { isRemovalAllowed, parseAllowedRemovals } from '../allow-removal.ts';
+import type { NodeView } from '../node-view.ts';
+import type { TaintTime } from './taint-times.ts';
 
 /**
- * A startup taint that another writer sets or removes each time that the leader does the opposite; or one of a node whose boot ID changes repeatedly.
+ * A taint is in conflict if another writer has undone this many writes of the leader about it within the window. The leader also records at most this
+ * many reboots of a Node within the window.
  */
-export interface ConflictingChange {
+export const UNDO_BUDGET = { limit: 3, windowMs: 600_000 } as const;
+
+/** What the leader wrote about a taint. `allow`: an entry of the annotation `allow-removal`, which permits the removal. */
+export interface TaintChange extends TaintTime {
+  readonly change: 'set' | 'remove' | 'allow';
+}
+
+/** A taint that another writer removes repeatedly; or sets repeatedly, if it is a startup taint that the leader removes. */
+export interface Conflict {
   readonly taint: Taint;
-  /** The change that the leader does not make. */
-  readonly change: 'set' | 'remove' | 'setAgain';
+  /** The names of the policies that declare it. */
   readonly policyNames: readonly string[];
 }
 
-/** A {@link StartupStep} without what another writer undoes repeatedly, and without a reboot that is not recorded yet. */
-export interface DueStep {
-  readonly due: StartupStep;
-  readonly conflicting: readonly ConflictingChange[];
-  /** The taints that are not set again, because the boot ID changes back and forth. */
-  readonly paused: readonly ConflictingChange[];
-  /** In how many milliseconds the boot of the node may be written. */
-  readonly bootInMs: number;
+/** What the leader knows of its own changes of a Node. All times are in milliseconds of the monotonic clock. */
+export interface OwnChanges {
+  /**
+   * When the leader set a missing taint, with any value, removed a startup taint, or permitted that: several times for some. In the order of time.
+   * All but the last one of each taint were undone by another writer.
+   */
+  readonly changes: readonly TaintChange[];
+  /** By the identity of a taint. A conflict ends once the leader has written nothing about the taint for the whole window. */
+  readonly conflicts: ReadonlyMap<string, Conflict>;
 }
 
-export function withoutConflicts(
-  step: StartupStep,
-  known: NodeMemory,
-  isUndoneByOther: (taint: Taint) => boolean,
-  { now, bootDueInMs = () => 0 }: Pick<StartupFacts, 'now'> & BootDelay,
-): DueStep {
-  const byConflict = <One extends { readonly taint: Taint }>(all: readonly One[]) => {
-    const { inConflict = [], due = [] } = Object.groupBy(all, ({ taint }) =>
-      isUndoneByOther(taint) ? 'inConflict' : 'due',
-    );
-    return { inConflict, due };
-  };
-  const { boot } = step;
-  const toSetLate = byConflict(step.toSetLate);
-  const removable = byConflict(step.removable);
-  const needEntry = byConflict(step.needEntry);
-  // What happened in an earlier boot is no conflict.
-  const toSetAgain = boot ? { inConflict: [], due: step.toSetAgain } : byConflict(step.toSetAgain);
-  const pausedForMs = boot?.kind === 'SetAgain' ? rebootsPausedForMs(known, now) : 0;
-  const bootInMs = boot === undefined ? 0 : pausedForMs || bootDueInMs(boot.kind);
-  return {
-    due: {
-      ...step,
-      toSetLate: toSetLate.due,
-      removable: removable.due,
-      needEntry: needEntry.due,
-      ...(bootInMs === 0 ? { toSetAgain: toSetAgain.due } : { boot: undefined, toSetAgain: [] }),
-    },
-    conflicting: [
-      ...conflictingBy('set', [...toSetLate.inConflict, ...toSetAgain.inConflict]),
-      ...conflictingBy('remove', [...removable.inConflict, ...needEntry.inConflict]),
-    ],
-    paused: pausedForMs === 0 ? [] : conflictingBy('setAgain', rebootTaints(step)),
-    bootInMs,
-  };
+export const NO_CONFLICTS: OwnChanges['conflicts'] = new Map();
+
+/** Whether the taint of a Node is as the leader last wrote it: no other writer has undone that. False without such a write. */
+export function isAsWritten(
+  own: Pick<OwnChanges, 'changes'>,
+  node: Pick<NodeView, 'taints' | 'allowRemoval'>,
+  taint: Taint,
+  now: number,
+) {
+  const last = lastChange(own, taint, now);
+  if (last === undefined) return false;
+  const carried = node.taints.find((one) => sameTaint(one, taint));
+  if (last.change === 'remove') return carried === undefined;
+  if (carried === undefined || !equalTaints(carried, last.taint)) return false;
+  return last.change === 'set' || isRemovalAllowed(parseAllowedRemovals(node.allowRemoval), last.taint);
 }
 
-function conflictingBy(
-  change: ConflictingChange['change'],
-  inConflict: readonly Pick<ConflictingChange, 'taint' | 'policyNames'>[],
-): ConflictingChange[] {
-  return inConflict.map(({ taint, policyNames }) => ({ taint, change, policyNames }));
+/** The taints for which this leader has written an entry of the annotation `allow-removal`, and nothing since. */
+export function allowedByLeader(own: Pick<OwnChanges, 'changes'>, now: number): readonly Taint[] {
+  return own.changes.flatMap((one) =>
+    one.change === 'allow' && one === lastChange(own, one.taint, now) ? one.taint : [],
+  );
+}
+
+/** Whether another writer undoes the leader's changes of the taint repeatedly, if the taint is not as the leader last wrote it. */
+export function isInConflict(own: Pick<OwnChanges, 'changes'>, taint: Taint, now: number): boolean {
+  return recentChanges(own, taint, now).length >= UNDO_BUDGET.limit;
+}
+
+/**
+ * The conflicts of a Node as they are now.
+ * @param inConflict what the leader leaves to the other writer
+ */
+export function conflictsNow(
+  own: OwnChanges,
+  inConflict: readonly { readonly taint: Taint; readonly policy: string }[],
+  now: number,
+): OwnChanges['conflicts'] {
+  const known = [...own.conflicts].filter(([, { taint }]) => recentChanges(own, taint, now).length > 0);
+  const conflicts = new Map(known);
+  for (const { taint, policy } of inConflict) {
+    const policyNames = conflicts.get(taintIdentity(taint))?.policyNames ?? [];
+    if (!policyNames.includes(policy))
+      conflicts.set(taintIdentity(taint), { taint, policyNames: [...policyNames, policy] });
+  }
+  // Nearly all Nodes have none, and each would keep a map of its own.
+  return conflicts.size === 0 ? NO_CONFLICTS : conflicts;
+}
+
+/** In how many milliseconds a taint in conflict may be changed again, or its conflict ends. Undefined where nothing was changed lately. */
+export function conflictChangesInMs(own: Pick<OwnChanges, 'changes'>, taint: Taint, now: number): number | undefined {
+  const [first] = recentChanges(own, taint, now);
+  return first === undefined ? undefined : first.at + UNDO_BUDGET.windowMs - now;
+}
+
+/** The leader's last change of the taint within the window. */
+export function lastChange(own: Pick<OwnChanges, 'changes'>, taint: Taint, now: number): TaintChange | undefined {
+  return recentChanges(own, taint, now).at(-1);
+}
+
+function recentChanges({ changes }: Pick<OwnChanges, 'changes'>, taint: Taint, now: number): readonly TaintChange[] {
+  return changes.filter((one) => sameTaint(one.taint, taint) && isRecent(one.at, now));
+}
+
+/** Whether the time lies within the window of {@link UNDO_BUDGET}. */
+export function isRecent(time: number, now: number): boolean {
+  return now - time < UNDO_BUDGET.windowMs;
 }

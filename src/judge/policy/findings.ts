@@ -1,5 +1,7 @@
 import { equalTaints } from '../../kubernetes/taint.ts';
-import { type CompiledTaintPolicy, type CompiledTolerationPolicy, isEnforced } from '../../policy/policy-set.ts';
+import type { CompiledTaintPolicy } from '../../policy/compiled-taint-policy.ts';
+import type { CompiledTolerationPolicy } from '../../policy/compiled-toleration-policy.ts';
+import { isEnforced } from '../../policy/enforcement.ts';
 import { type CompiledRecoveryPolicy, RECOVERY_TIMINGS } from '../../policy/recovery-policy.ts';
 import type { PolicyFindings } from '../../policy/reporting/next-policy-status.ts';
 import { parseAllowedRemovals } from '../allow-removal.ts';

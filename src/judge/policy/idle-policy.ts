@@ -1,4 +1,4 @@
-import type { CompiledTaintPolicy } from '../../policy/policy-set.ts';
+import type { CompiledTaintPolicy } from '../../policy/compiled-taint-policy.ts';
 import { count } from '../../text/counts.ts';
 import type { NodeView } from '../node-view.ts';
 import { misspellingsIn, type NodeKeys } from './misspelled-keys.ts';

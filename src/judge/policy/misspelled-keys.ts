@@ -1,6 +1,6 @@
 import { isPattern } from '../../kubernetes/pattern.ts';
 import { requirementsOf } from '../../kubernetes/selector-overlap.ts';
-import type { CompiledTaintPolicy } from '../../policy/policy-set.ts';
+import type { CompiledTaintPolicy } from '../../policy/compiled-taint-policy.ts';
 import type { NodeView } from '../node-view.ts';
 
 /** The most keys of nodes. Users who may write `nodes/status` can set any number of labels, and every pod can send a policy to compare with them. */

@@ -1,7 +1,8 @@
 import { isPattern } from '../../kubernetes/pattern.ts';
 import { formatTaint } from '../../kubernetes/taint.ts';
+import type { CompiledTaintPolicy } from '../../policy/compiled-taint-policy.ts';
+import { isEnforced, isEnforcedWithoutAudit } from '../../policy/enforcement.ts';
 import { enforcedAmong, enforcedPolicies } from '../../policy/policy-index.ts';
-import { type CompiledTaintPolicy, isEnforced, isEnforcedWithoutAudit } from '../../policy/policy-set.ts';
 import { atMost, count } from '../../text/counts.ts';
 import { carriedUntilReady } from '../declared-taints.ts';
 import { endedStartupTaints, startupWarnings } from '../ended-startup-taints.ts';

@@ -1,5 +1,5 @@
 import { implies, requirementsOf, satisfiable } from '../../kubernetes/selector-overlap.ts';
-import type { CompiledTaintPolicy } from '../../policy/policy-set.ts';
+import type { CompiledTaintPolicy } from '../../policy/compiled-taint-policy.ts';
 
 /** The nodes that two policies both select. */
 export interface SelectionOverlap {

@@ -1,8 +1,9 @@
 import { daemonTolerations } from '../../kubernetes/daemon-tolerations.ts';
 import { formatTaint, type Taint } from '../../kubernetes/taint.ts';
 import { type Toleration, tolerates } from '../../kubernetes/toleration.ts';
+import type { CompiledTaintPolicy, UntilReadyTaint } from '../../policy/compiled-taint-policy.ts';
+import { isEnforcedWithoutAudit } from '../../policy/enforcement.ts';
 import { policiesFor } from '../../policy/policy-index.ts';
-import { type CompiledTaintPolicy, isEnforcedWithoutAudit, type UntilReadyTaint } from '../../policy/policy-set.ts';
 import { type AllDaemonSets, daemonSetName, isAmong, type ReadyDaemonSet } from '../../policy/ready-when.ts';
 import { oncePer } from '../../runtime/once-per.ts';
 import { atMost } from '../../text/counts.ts';

@@ -1,7 +1,9 @@
 import { daemonTolerations } from '../../kubernetes/daemon-tolerations.ts';
 import { formatSeconds, formatToleration, hasUnknownOperator, type Toleration } from '../../kubernetes/toleration.ts';
 import { MAX_WARNINGS } from '../../kubernetes/warnings.ts';
-import { type CompiledTolerationPolicy, isOnTrial, type PolicySet } from '../../policy/policy-set.ts';
+import type { CompiledTolerationPolicy } from '../../policy/compiled-toleration-policy.ts';
+import { isOnTrial } from '../../policy/enforcement.ts';
+import type { PolicySet } from '../../policy/policy-set.ts';
 import { oncePer } from '../../runtime/once-per.ts';
 import {
   type DaemonSetView,

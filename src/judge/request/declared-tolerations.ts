@@ -1,4 +1,4 @@
-import type { CompiledTolerationPolicy } from '../../policy/policy-set.ts';
+import type { CompiledTolerationPolicy } from '../../policy/compiled-toleration-policy.ts';
 import { oncePer } from '../../runtime/once-per.ts';
 import { type Need, needsOf, type RequiredToleration } from './needed-tolerations.ts';
 

@@ -1,5 +1,5 @@
 import { type Taint, taintsOnlyIn, valuesAmong, withoutEqualEnds } from '../../kubernetes/taint.ts';
-import type { CompiledTaintPolicy } from '../../policy/policy-set.ts';
+import type { CompiledTaintPolicy } from '../../policy/compiled-taint-policy.ts';
 import { isReplaced, requiredTaints } from '../declared-taints.ts';
 import type { NodeUpdate } from './node-request.ts';
 
@@ -64,6 +64,6 @@ export function judgedRemovals(
   policies: readonly CompiledTaintPolicy[],
 ): readonly Taint[] {
   const required = requiredTaints(node.labels, policies);
-  const carried = valuesAmong(node.taints, removed);
-  return removed.filter((taint) => !isReplaced(taint, carried, required));
+  const valueByTaint = valuesAmong(node.taints, removed);
+  return removed.filter((taint) => !isReplaced(taint, valueByTaint, required));
 }

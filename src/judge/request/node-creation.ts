@@ -1,6 +1,7 @@
 import { formatTaint, taintIdentity, valuesAmong, withTaints } from '../../kubernetes/taint.ts';
+import type { CompiledTaintPolicy } from '../../policy/compiled-taint-policy.ts';
+import { isEnforced, isOnTrial } from '../../policy/enforcement.ts';
 import { enforcedPolicies } from '../../policy/policy-index.ts';
-import { type CompiledTaintPolicy, isEnforced, isOnTrial } from '../../policy/policy-set.ts';
 import { clearsEntriesAtRegistration } from '../allow-removal.ts';
 import { allow, type Decision, type Judge, patch, taintViolation } from '../decision.ts';
 import { type DeclaredTaint, satisfies, taintsAtRegistration, taintsToSet } from '../declared-taints.ts';
@@ -21,10 +22,10 @@ export const judgeNodeCreation: Judge<NodeCreation, readonly CompiledTaintPolicy
 };
 
 function mutateNewNode({ node }: NodeCreation, policies: readonly CompiledTaintPolicy[]): Decision<DesiredNode> {
-  const { declared, present, missing } = registrationOf(node, policies);
+  const { declared, valueByTaint, missing } = registrationOf(node, policies);
   // Chosen from all declared taints, also the satisfied ones, because the first policy that names a value decides.
   const additions = taintsToSet(declared.filter(({ policy }) => isEnforced(policy))).filter(
-    (one) => !satisfies(present, one),
+    (one) => !satisfies(valueByTaint, one),
   );
   const taints = withTaints(
     node.taints,
@@ -35,13 +36,13 @@ function mutateNewNode({ node }: NodeCreation, policies: readonly CompiledTaintP
   const startupBoot = bootToRecord(node, policies);
   if (additions.length === 0 && allowRemoval === node.allowRemoval && startupBoot === undefined) return allow();
 
-  const values = valuesAmong(
+  const valueAfter = valuesAmong(
     taints,
     declared.map(({ taint }) => taint),
   );
   const added = missing
-    .filter((one) => isEnforced(one.policy) && satisfies(values, one))
-    .map((one) => ({ ...one, taint: { ...one.taint, value: values.get(taintIdentity(one.taint)) } }));
+    .filter((one) => isEnforced(one.policy) && satisfies(valueAfter, one))
+    .map((one) => ({ ...one, taint: { ...one.taint, value: valueAfter.get(taintIdentity(one.taint)) } }));
   // The leader reports the removal of a startup taint. Recording each new node as well would cost two requests, and double the Events.
   const recorded = added.filter(({ ensure }) => ensure !== 'UntilReady');
   return patch(
@@ -66,14 +67,14 @@ function validateNewNode({ node }: NodeCreation, policies: readonly CompiledTain
   );
 }
 
-/** The taints that policies set on a node when it registers, those of them that it carries, and those that are missing. */
+/** The taints that policies set on a node when it registers, their values on the node, and those that are missing. */
 function registrationOf({ labels, taints }: NodeCreation['node'], policies: readonly CompiledTaintPolicy[]) {
   const declared = taintsAtRegistration(labels, policies);
-  const present = valuesAmong(
+  const valueByTaint = valuesAmong(
     taints,
     declared.map(({ taint }) => taint),
   );
-  return { declared, present, missing: declared.filter((one) => !satisfies(present, one)) };
+  return { declared, valueByTaint, missing: declared.filter((one) => !satisfies(valueByTaint, one)) };
 }
 
 /** The boot for which the node gets startup taints of `afterReboot: SetAgain`. Undefined if it gets none, or already names this boot. */

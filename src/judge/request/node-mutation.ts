@@ -1,6 +1,7 @@
 import { formatTaint, sameTaint, type Taint, valuesAmong, withTaints } from '../../kubernetes/taint.ts';
+import type { CompiledTaintPolicy } from '../../policy/compiled-taint-policy.ts';
+import { isEnforced } from '../../policy/enforcement.ts';
 import { isProtectedBy } from '../../policy/policy-index.ts';
-import { type CompiledTaintPolicy, isEnforced } from '../../policy/policy-set.ts';
 import { rewriteAllowRemoval } from '../allow-removal.ts';
 import { allow, type Decision, patch, taintViolation } from '../decision.ts';
 import { isDeclaredTaint, satisfies } from '../declared-taints.ts';
@@ -35,13 +36,13 @@ export function mutateNode({
   const exempt = rulings.filter(
     (ruling) => !isForbidden(ruling) && ruling.exempt.some(({ policy }) => isEnforced(policy)),
   );
-  const carried = valuesAmong(taints, taintsOf(exempt));
+  const valueByTaint = valuesAmong(taints, taintsOf(exempt));
   const allowRemoval = byKubelet
     ? node.allowRemoval
     : rewriteAllowRemoval(node.allowRemoval, {
         // A request that adds a taint ends the entry for it.
         entriesEnded: changes.added.filter((taint) => isProtectedBy(selecting, taint)),
-        more: exempt.filter((ruling) => staysOff(ruling, request, carried, selecting)).map(({ taint }) => taint),
+        more: exempt.filter((ruling) => staysOff(ruling, request, valueByTaint, selecting)).map(({ taint }) => taint),
       });
   const byExemption = exempt.flatMap((ruling) =>
     violationsOf(
@@ -75,13 +76,13 @@ export function mutateNode({
  *
  * If a policy that requires the taint begins to select the node, the update counts as a registration, for which exemptions have no effect: the node
  * would have both the entry and the taint.
- * @param carried the taints after the request that have the key of such a taint
+ * @param valueByTaint the taints after the request: see {@link valuesAmong}
  * @param policies those that select the node by its labels before or after the update
  */
 function staysOff(
   { taint, exempt }: Ruling,
   { node, oldNode }: Pick<NodeUpdate, 'node' | 'oldNode'>,
-  carried: ReadonlyMap<string, string>,
+  valueByTaint: ReadonlyMap<string, string>,
   policies: readonly CompiledTaintPolicy[],
 ): boolean {
   const begins = (policy: CompiledTaintPolicy) =>
@@ -93,7 +94,7 @@ function staysOff(
       ({ policy }) =>
         isEnforced(policy) &&
         policy.selectsNode(node.labels) &&
-        policy.required.some((one) => isDeclaredTaint(taint, one) && !satisfies(carried, one)),
+        policy.required.some((one) => isDeclaredTaint(taint, one) && !satisfies(valueByTaint, one)),
     ) && !policies.some(begins)
   );
 }

@@ -1,4 +1,4 @@
-import type { Requester } from '../../policy/policy-set.ts';
+import type { Requester } from '../../policy/compiled-taint-policy.ts';
 import type { NodeView, RequestedNode } from '../node-view.ts';
 
 /** Whether the requester is a kubelet, by the API server's rule (`NodeIdentity` of k8s.io/kubernetes/pkg/auth/nodeidentifier). */

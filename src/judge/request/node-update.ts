@@ -1,5 +1,5 @@
+import type { CompiledTaintPolicy } from '../../policy/compiled-taint-policy.ts';
 import { selectingPolicies } from '../../policy/policy-index.ts';
-import type { CompiledTaintPolicy } from '../../policy/policy-set.ts';
 import { allow, type Decision, type Judge } from '../decision.ts';
 import { type DesiredNode, sameLabels } from '../node-view.ts';
 import { judgedRemovals, nodeChanges, type TooManyChanges } from './node-changes.ts';

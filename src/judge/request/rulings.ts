@@ -1,5 +1,6 @@
 import type { Taint } from '../../kubernetes/taint.ts';
-import { type CompiledTaintPolicy, isEnforced } from '../../policy/policy-set.ts';
+import type { CompiledTaintPolicy } from '../../policy/compiled-taint-policy.ts';
+import { isEnforced } from '../../policy/enforcement.ts';
 import type { TaintMode } from '../../policy/taint-policy.ts';
 import { oncePer } from '../../runtime/once-per.ts';
 import { isRemovalAllowed, parseAllowedRemovals } from '../allow-removal.ts';

@@ -1,6 +1,6 @@
 import { equalTaints, type Taint, taintIdentity, valuesAmong } from '../../kubernetes/taint.ts';
+import type { CompiledTaintPolicy } from '../../policy/compiled-taint-policy.ts';
 import { isProtectedBy, selectingPolicies } from '../../policy/policy-index.ts';
-import type { CompiledTaintPolicy } from '../../policy/policy-set.ts';
 import type { MissingTaint } from '../missing-taint.ts';
 import { nodeDrift } from '../node-drift.ts';
 import type { NodeUpdate } from './node-request.ts';
@@ -20,12 +20,12 @@ export function taintsOnSelection(
   // The value before the request counts, so that no single write can both allow and change.
   const { missing } = nodeDrift({ ...node, taints, allowRemoval: oldNode.allowRemoval }, policies);
   const selecting = selectingPolicies(policies, node.labels);
-  const carried = valuesAmong(
+  const valueByTaint = valuesAmong(
     taints,
     missing.map(({ taint }) => taint),
   );
   return missing.filter(({ policy, taint, blockedBy }) => {
-    const present = carried.get(taintIdentity(taint));
+    const present = valueByTaint.get(taintIdentity(taint));
     const others = selecting.filter((other) => other !== policy);
     return (
       blockedBy === undefined &&

@@ -1,4 +1,5 @@
-import { isEnforced, type PolicySet } from '../../policy/policy-set.ts';
+import { isEnforced } from '../../policy/enforcement.ts';
+import type { PolicySet } from '../../policy/policy-set.ts';
 import { allow, type Decision, deny, type Judge } from '../decision.ts';
 
 /** The object of a review that is too large to parse. */

@@ -1,4 +1,5 @@
-import { type CompiledTaintPolicy, isEnforced } from '../../policy/policy-set.ts';
+import type { CompiledTaintPolicy } from '../../policy/compiled-taint-policy.ts';
+import { isEnforced } from '../../policy/enforcement.ts';
 import { atMost, count } from '../../text/counts.ts';
 import { allow, type Decision, deny, type Violation } from '../decision.ts';
 import { removalOutcome } from '../outcomes.ts';

@@ -1,8 +1,8 @@
 import type { StringMap } from '../../kubernetes/label-selector.ts';
 import { formatTaint, type Taint, taintIdentity } from '../../kubernetes/taint.ts';
 import { isStartupTaintKey } from '../../kubernetes/transient-taints.ts';
+import type { CompiledTaintPolicy } from '../../policy/compiled-taint-policy.ts';
 import { enforcedWithoutAudit } from '../../policy/policy-index.ts';
-import type { CompiledTaintPolicy } from '../../policy/policy-set.ts';
 import { atMost } from '../../text/counts.ts';
 
 /** A startup taint that stays on a Ready node for longer is reported, in milliseconds. */

@@ -1,12 +1,12 @@
 import { sameTaint, type Taint, taintIdentity, valuesOf } from '../../kubernetes/taint.ts';
 import { NOT_READY_KEY } from '../../kubernetes/well-known-taints.ts';
+import type { CompiledTaintPolicy } from '../../policy/compiled-taint-policy.ts';
 import {
   enforcedAmong,
   enforcedWithoutAuditAmong,
   isProtectedBy,
   selectingPolicies,
 } from '../../policy/policy-index.ts';
-import type { CompiledTaintPolicy } from '../../policy/policy-set.ts';
 import { isRemovalAllowed, keepsOff, parseAllowedRemovals } from '../allow-removal.ts';
 import { allAllowRemovalByAnnotation, domainProtectors, POLICY_GONE_MS } from '../ended-startup-taints.ts';
 import type { StoredNode } from '../node-view.ts';
@@ -82,6 +82,14 @@ export interface RemovableTaint {
    * protected the taint then. Left there, it would keep the taint off once a policy sets it again.
    */
   readonly endsEntry?: true;
+}
+
+/** The taints with `afterReboot: SetAgain` among those that are set again or still wait. */
+export function rebootTaints({
+  toSetAgain,
+  waiting,
+}: Pick<StartupStep, 'toSetAgain' | 'waiting'>): StartupRequirement[] {
+  return [...toSetAgain, ...waiting.map(({ requirement }) => requirement)].filter(({ setsAgain }) => setsAgain);
 }
 
 const NOTHING: StartupStep = {

@@ -11,7 +11,7 @@ export const MAX_VIOLATORS = 10;
 export const MAX_PATCHED = 256;
 
 /** The maximum length of `NAMESPACE/NAME`. */
-export const MAX_VIOLATOR_LENGTH = 317;
+export const MAX_VIOLATOR_LENGTH = DNS_LABEL_LENGTH + 1 + DNS_SUBDOMAIN_LENGTH;
 
 export const MAX_UID_LENGTH = 128;
 

@@ -8,7 +8,7 @@ import {
   protectionWarnings,
   waitingWarnings,
 } from '../../judge/policy/policy-change.ts';
-import type { CompiledTaintPolicy } from '../../policy/policy-set.ts';
+import type { CompiledTaintPolicy } from '../../policy/compiled-taint-policy.ts';
 import { longLoop } from '../../runtime/long-loop.ts';
 
 export interface NodeWarningsOptions {

@@ -11,15 +11,15 @@ import { mayKeepStartupTaints, mayLeaveStartupTaints } from '../../judge/policy/
 import { valueAt } from '../../kubernetes/json.ts';
 import { isPattern } from '../../kubernetes/pattern.ts';
 import { presentableWarnings } from '../../kubernetes/warnings.ts';
-import { parseStoredPolicy, type TaintPolicy } from '../../policy/policy.ts';
-import { enforcedWithoutAuditAmong } from '../../policy/policy-index.ts';
 import {
   type CompiledTaintPolicy,
   compileTaintPolicy,
   inDeclaredMode,
-  isEnforced,
   startupKeysOf,
-} from '../../policy/policy-set.ts';
+} from '../../policy/compiled-taint-policy.ts';
+import { isEnforced } from '../../policy/enforcement.ts';
+import { parseStoredPolicy, type TaintPolicy } from '../../policy/policy.ts';
+import { enforcedWithoutAuditAmong } from '../../policy/policy-index.ts';
 import { waitingIn } from '../../policy/reporting/policy-status.ts';
 import { oncePer } from '../../runtime/once-per.ts';
 import { throttle } from '../../runtime/throttle.ts';

@@ -7,7 +7,7 @@ import { limitDaemonSet } from '../../cluster/objects/kept-limits.ts';
 import type { DaemonSetView } from '../../judge/daemon-set-view.ts';
 import { protectedStartupTaintsOf, startupFaults, startupNotes } from '../../judge/policy/startup-faults.ts';
 import { asDaemonSet, viewDaemonSet } from '../../objects/daemon-set-object.ts';
-import type { CompiledTaintPolicy } from '../../policy/policy-set.ts';
+import type { CompiledTaintPolicy } from '../../policy/compiled-taint-policy.ts';
 import { daemonSetName, type ReadyDaemonSet } from '../../policy/ready-when.ts';
 
 /** A policy that names more DaemonSets and namespaces gets no warnings: each costs a request, and every pod can send reviews. */

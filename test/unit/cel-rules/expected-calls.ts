@@ -7,8 +7,9 @@ import type { NodeView } from '../../../src/judge/node-view.ts';
 import { judgedRemovals } from '../../../src/judge/request/node-changes.ts';
 import { taintsOnlyIn } from '../../../src/kubernetes/taint.ts';
 import { asNode, viewNode } from '../../../src/objects/node-object.ts';
+import type { CompiledTaintPolicy } from '../../../src/policy/compiled-taint-policy.ts';
 import type { Policy } from '../../../src/policy/policy.ts';
-import type { CompiledTaintPolicy, PolicySet } from '../../../src/policy/policy-set.ts';
+import type { PolicySet } from '../../../src/policy/policy-set.ts';
 import { failurePolicyOf } from '../../../src/policy/taint-policy.ts';
 import { taintsOf } from './objects.ts';
 

@@ -1,14 +1,13 @@
 import { describe, expect, it } from 'vitest';
 import type { Expression } from '../../../src/cel/expression.ts';
+import { normalized, normalizedLiteral } from '../../../src/cel-rules/template-changes.ts';
 import {
   ENDS_TOO_EARLY,
-  normalized,
-  normalizedLiteral,
   notTolerated,
   rangeLiteral,
   secondsLiteral,
   TOLERATIONS,
-} from '../../../src/cel-rules/daemon-sets.ts';
+} from '../../../src/cel-rules/tolerations.ts';
 import { cutShortBy } from '../../../src/judge/request/needed-tolerations.ts';
 import { covers, rangesOf } from '../../../src/kubernetes/taint-range.ts';
 import { equalToleration, type Toleration } from '../../../src/kubernetes/toleration.ts';

@@ -10,13 +10,12 @@ import { matchesPattern } from '../../../src/kubernetes/pattern.ts';
 import { ROLE_TAINT_KEYS } from '../../../src/kubernetes/roles.ts';
 import type { Taint } from '../../../src/kubernetes/taint.ts';
 import { isTransientTaintKey } from '../../../src/kubernetes/transient-taints.ts';
-import { parsePolicy } from '../../../src/policy/policy.ts';
 import {
   type CompiledTolerationPolicy,
-  compilePolicies,
   compileTolerationPolicy,
-  type PolicySet,
-} from '../../../src/policy/policy-set.ts';
+} from '../../../src/policy/compiled-toleration-policy.ts';
+import { parsePolicy } from '../../../src/policy/policy.ts';
+import { compilePolicies, type PolicySet } from '../../../src/policy/policy-set.ts';
 import { compileCoverage, type SchedulingNode } from '../../../src/scheduling/coverage.ts';
 import { taints, tolerations } from '../admission/generators.ts';
 import { manyTolerations } from '../judge/request/daemon-set-cases.ts';

@@ -1,9 +1,9 @@
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { stringify } from 'yaml';
-import type { NativeTranslation, TranslationOptions } from '../../../src/native/native-policy.ts';
-import { manifestsOf } from '../../../src/native/native-policy.ts';
+import { manifestsOf } from '../../../src/native/manifests.ts';
 import { translate } from '../../../src/native/translate.ts';
+import type { NativeTranslation, TranslationOptions } from '../../../src/native/translation.ts';
 import type { Policy } from '../../../src/policy/policy.ts';
 import type { TaintPolicySpec } from '../../../src/policy/taint-policy.ts';
 import type { TaintRule } from '../../../src/policy/taint-rule.ts';

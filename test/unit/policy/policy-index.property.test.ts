@@ -1,5 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
+import type { CompiledTaintPolicy } from '../../../src/policy/compiled-taint-policy.ts';
 import {
   enforcedAmong,
   enforcedWithoutAuditAmong,
@@ -7,7 +8,6 @@ import {
   possiblePairs,
   selectingPolicies,
 } from '../../../src/policy/policy-index.ts';
-import type { CompiledTaintPolicy } from '../../../src/policy/policy-set.ts';
 import type { TaintPolicySpec } from '../../../src/policy/taint-policy.ts';
 import { policySet } from './policies.ts';
 

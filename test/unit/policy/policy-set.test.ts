@@ -1,9 +1,10 @@
 import { describe, expect, it } from 'vitest';
 import type { Taint } from '../../../src/kubernetes/taint.ts';
 import { inAudit, type NativelyExpressible, needsNativePolicies } from '../../../src/policy/backstop.ts';
+import { startupKeysOf } from '../../../src/policy/compiled-taint-policy.ts';
 import { compileDaemonSetSelection } from '../../../src/policy/daemon-set-selection.ts';
+import { isOnTrial } from '../../../src/policy/enforcement.ts';
 import { type Policy, parsePolicy } from '../../../src/policy/policy.ts';
-import { isOnTrial, startupKeysOf } from '../../../src/policy/policy-set.ts';
 import type { RecoveryPolicySpec } from '../../../src/policy/recovery-policy.ts';
 import type { TaintMode, TaintPolicySpec } from '../../../src/policy/taint-policy.ts';
 import type { TolerationPolicySpec } from '../../../src/policy/toleration-policy.ts';

@@ -1,4 +1,5 @@
-import { type CompiledTaintPolicy, isEnforcedWithoutAudit } from '../../../policy/policy-set.ts';
+import type { CompiledTaintPolicy } from '../../../policy/compiled-taint-policy.ts';
+import { isEnforcedWithoutAudit } from '../../../policy/enforcement.ts';
 import { mayWaitFor, type ReadyDaemonSet } from '../../../policy/ready-when.ts';
 
 /** Whether a startup taint of the policies may wait for the DaemonSet. */

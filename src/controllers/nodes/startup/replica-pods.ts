@@ -1,7 +1,7 @@
 import type { ApiClient } from '../../../cluster/client/api-client.ts';
 import { listReplicas } from '../../../cluster/installation/replica-pods.ts';
 import type { ServiceRef } from '../../../cluster/installation/service-ref.ts';
-import type { CompiledTaintPolicy } from '../../../policy/policy-set.ts';
+import type { CompiledTaintPolicy } from '../../../policy/compiled-taint-policy.ts';
 import type { ReplicaPod } from '../../../scheduling/replica-spread.ts';
 import type { SyncState } from '../../cluster-watches.ts';
 import { type Controller, type Run, startController } from '../../controller.ts';

@@ -7,7 +7,7 @@ import type { StoredNode } from '../../../judge/node-view.ts';
 import { protectedStartupTaintsAmong, startupFaults } from '../../../judge/policy/startup-faults.ts';
 import { startupBlockers } from '../../../judge/startup/startup-readiness.ts';
 import type { StartupFacts, StartupStep } from '../../../judge/startup/startup-step.ts';
-import { waitsForDaemonSets } from '../../../policy/policy-set.ts';
+import { waitsForDaemonSets } from '../../../policy/compiled-taint-policy.ts';
 import type { ReadyDaemonSet } from '../../../policy/ready-when.ts';
 import type { RecordedEvent } from '../../../policy/reporting/recorded-event.ts';
 import { shorten } from '../../../text/printable.ts';

@@ -1,7 +1,9 @@
 import fc from 'fast-check';
 import { expect, it } from 'vitest';
-import { newMemory, rebootsPausedForMs, UNDO_BUDGET } from '../../../../src/judge/node/node-memory.ts';
+import { newMemory } from '../../../../src/judge/node/node-memory.ts';
 import { nodeStep } from '../../../../src/judge/node/node-step.ts';
+import { rebootsPausedForMs } from '../../../../src/judge/node/recorded-reboots.ts';
+import { UNDO_BUDGET } from '../../../../src/judge/node/undone-changes.ts';
 import type { StoredNode } from '../../../../src/judge/node-view.ts';
 import { unmet } from '../../../../src/judge/startup/blocker.ts';
 import { SETTLING_MS } from '../../../../src/judge/startup/reboot.ts';

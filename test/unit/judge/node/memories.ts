@@ -1,13 +1,19 @@
-import {
-  memoryAfterWrite,
-  type NodeMemory,
-  type UnstoredTaints,
-  type WrittenStep,
-} from '../../../../src/judge/node/node-memory.ts';
+import { memoryAfterWrite, type WrittenStep } from '../../../../src/judge/node/memory-after-write.ts';
+import { type NodeMemory, newMemory } from '../../../../src/judge/node/node-memory.ts';
 import type { NodeStep } from '../../../../src/judge/node/node-step.ts';
+import { UNDO_BUDGET } from '../../../../src/judge/node/undone-changes.ts';
+import type { UnstoredTaints } from '../../../../src/judge/node/unstored-taints.ts';
 import type { StartupRequirement } from '../../../../src/judge/startup/startup-requirement.ts';
-import type { Taint } from '../../../../src/kubernetes/taint.ts';
+import { type Taint, taintIdentity } from '../../../../src/kubernetes/taint.ts';
 import { partsOf } from '../../../../src/policy/ready-when.ts';
+import { gpu } from '../request/node-updates.ts';
+
+export const LATER = UNDO_BUDGET.windowMs;
+export const memory = (more: Partial<NodeMemory> = {}): NodeMemory => ({ ...newMemory('u1'), ...more });
+/** The leader has set the taint at these times. */
+export const restored = (...times: number[]) =>
+  memory({ changes: times.map((at) => ({ taint: gpu, change: 'set', at })) });
+export const CONFLICTS = new Map([[taintIdentity(gpu), { taint: gpu, policyNames: ['p'] }]]);
 
 export const ALL_STORED = { bootId: 'B', taints: [] } as const;
 

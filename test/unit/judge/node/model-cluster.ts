@@ -2,7 +2,8 @@ import type { NodeMemory } from '../../../../src/judge/node/node-memory.ts';
 import { type NodeStep, nodeStep } from '../../../../src/judge/node/node-step.ts';
 import type { DesiredNode, StoredNode } from '../../../../src/judge/node-view.ts';
 import { unmet } from '../../../../src/judge/startup/blocker.ts';
-import type { PolicySet, Requester } from '../../../../src/policy/policy-set.ts';
+import type { Requester } from '../../../../src/policy/compiled-taint-policy.ts';
+import type { PolicySet } from '../../../../src/policy/policy-set.ts';
 import { judgeNode } from '../request/judge-node.ts';
 import { memoryAfterStep } from './memories.ts';
 

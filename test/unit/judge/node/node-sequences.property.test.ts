@@ -2,12 +2,12 @@ import fc from 'fast-check';
 import { expect, it } from 'vitest';
 import { ALLOW_REMOVAL_LIFE_MS } from '../../../../src/judge/allow-removal.ts';
 import { POLICY_GONE_MS } from '../../../../src/judge/ended-startup-taints.ts';
-import { UNDO_BUDGET } from '../../../../src/judge/node/node-memory.ts';
+import { UNDO_BUDGET } from '../../../../src/judge/node/undone-changes.ts';
 import type { StoredNode } from '../../../../src/judge/node-view.ts';
 import { SETTLING_MS } from '../../../../src/judge/startup/reboot.ts';
 import { REGISTRATION_MS } from '../../../../src/judge/startup/startup-step.ts';
 import type { Taint } from '../../../../src/kubernetes/taint.ts';
-import type { Requester } from '../../../../src/policy/policy-set.ts';
+import type { Requester } from '../../../../src/policy/compiled-taint-policy.ts';
 import { checkUntilAllOccurred } from '../../../rounds.ts';
 import {
   type Declared,

@@ -1,7 +1,8 @@
 import fc from 'fast-check';
 import type { StoredNode } from '../../../../src/judge/node-view.ts';
 import { type Taint, withTaints } from '../../../../src/kubernetes/taint.ts';
-import type { PolicySet, Requester } from '../../../../src/policy/policy-set.ts';
+import type { Requester } from '../../../../src/policy/compiled-taint-policy.ts';
+import type { PolicySet } from '../../../../src/policy/policy-set.ts';
 import type { TaintPolicySpec } from '../../../../src/policy/taint-policy.ts';
 import type { TaintRule } from '../../../../src/policy/taint-rule.ts';
 import { withoutContradiction } from '../../admission/generators.ts';

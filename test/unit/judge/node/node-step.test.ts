@@ -1,8 +1,9 @@
 import { describe, expect, it } from 'vitest';
 import { ALLOW_REMOVAL_LIFE_MS, MAX_ALLOW_REMOVAL_ENTRIES } from '../../../../src/judge/allow-removal.ts';
 import { POLICY_GONE_MS } from '../../../../src/judge/ended-startup-taints.ts';
-import { isBlank, type NodeMemory, UNDO_BUDGET } from '../../../../src/judge/node/node-memory.ts';
+import { isBlank, type NodeMemory } from '../../../../src/judge/node/node-memory.ts';
 import { nodeStep, type StepFacts } from '../../../../src/judge/node/node-step.ts';
+import { UNDO_BUDGET } from '../../../../src/judge/node/undone-changes.ts';
 import type { StoredNode } from '../../../../src/judge/node-view.ts';
 import { unmet } from '../../../../src/judge/startup/blocker.ts';
 import type { Taint } from '../../../../src/kubernetes/taint.ts';

@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest';
-import { newMemory, UNDO_BUDGET } from '../../../../src/judge/node/node-memory.ts';
+import { newMemory } from '../../../../src/judge/node/node-memory.ts';
 import { nodeStep, type StepFacts } from '../../../../src/judge/node/node-step.ts';
+import { UNDO_BUDGET } from '../../../../src/judge/node/undone-changes.ts';
 import { formatStartupBoot } from '../../../../src/judge/node-boot.ts';
 import type { StoredNode } from '../../../../src/judge/node-view.ts';
 import { type Blocker, unmet } from '../../../../src/judge/startup/blocker.ts';

@@ -10,7 +10,7 @@ import {
   whyFirst,
 } from '../../../../src/judge/policy/contradictions.ts';
 import type { SelectionOverlap } from '../../../../src/judge/policy/selection-overlap.ts';
-import type { CompiledTaintPolicy } from '../../../../src/policy/policy-set.ts';
+import type { CompiledTaintPolicy } from '../../../../src/policy/compiled-taint-policy.ts';
 import type { TaintPolicySpec } from '../../../../src/policy/taint-policy.ts';
 import { policySet } from '../../policy/policies.ts';
 import { nodeOf } from '../node-drifts.ts';

@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { idleNotes, idleWarnings } from '../../../../src/judge/policy/idle-policy.ts';
 import { keysOf, misspelledKeys } from '../../../../src/judge/policy/misspelled-keys.ts';
 import type { Taint } from '../../../../src/kubernetes/taint.ts';
-import { compileTaintPolicy } from '../../../../src/policy/policy-set.ts';
+import { compileTaintPolicy } from '../../../../src/policy/compiled-taint-policy.ts';
 import type { TaintPolicySpec } from '../../../../src/policy/taint-policy.ts';
 
 const CONTROL_PLANE = 'node-role.kubernetes.io/control-plane';

@@ -1,7 +1,8 @@
 import { describe, expect, it } from 'vitest';
 import type { Phase } from '../../../../src/judge/decision.ts';
 import type { Taint } from '../../../../src/kubernetes/taint.ts';
-import type { PolicySet, Requester } from '../../../../src/policy/policy-set.ts';
+import type { Requester } from '../../../../src/policy/compiled-taint-policy.ts';
+import type { PolicySet } from '../../../../src/policy/policy-set.ts';
 import type { TaintMode, TaintPolicySpec } from '../../../../src/policy/taint-policy.ts';
 import type { TaintRule } from '../../../../src/policy/taint-rule.ts';
 import { policySet } from '../../policy/policies.ts';

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import type { StringMap } from '../../../../src/kubernetes/label-selector.ts';
 import type { Taint } from '../../../../src/kubernetes/taint.ts';
-import type { Requester } from '../../../../src/policy/policy-set.ts';
+import type { Requester } from '../../../../src/policy/compiled-taint-policy.ts';
 import type { TaintMode, TaintPolicySpec } from '../../../../src/policy/taint-policy.ts';
 import type { TaintRule } from '../../../../src/policy/taint-rule.ts';
 import { policySet } from '../../policy/policies.ts';

@@ -16,10 +16,10 @@ import { ALLOWS_ITSELF } from '../cel-rules/annotations.ts';
 import { EXACT_NAME, FORMATTED } from '../cel-rules/taints.ts';
 import { ALLOW_REMOVAL_ANNOTATION, MAX_ALLOW_REMOVAL_LENGTH } from '../judge/allow-removal.ts';
 import { jsonPointer } from '../kubernetes/json-patch.ts';
-import { ENTRIES, MAX_ENTRIES, SPLIT_COST } from './node-variables.ts';
+import { ENTRIES, MAX_ENTRIES, SPLIT_COST } from './allow-removal-entries.ts';
 
 /** JSONPatch operations on the annotation `allow-removal`, and the variables that they use, in the order of use. */
-export interface Bookkeeping {
+export interface AllowRemovalRewrite {
   readonly variables: readonly Variable[];
   readonly operations: Expression;
 }
@@ -36,11 +36,11 @@ const comparison = (size: number) => MAX_ENTRIES * (2 * size + 40);
 /**
  * {@link rewriteAllowRemoval} in CEL.
  *
- * @param ended the taints whose entries end
+ * @param entriesEnded the taints whose entries end
  * @param more the taints that get an entry
  */
-export function bookkeeping(ended: Expression, more: Expression): Bookkeeping {
-  const endedTaints: Variable = { name: 'ended', definition: ended };
+export function rewritingAllowRemoval(entriesEnded: Expression, more: Expression): AllowRemovalRewrite {
+  const endedTaints: Variable = { name: 'ended', definition: entriesEnded };
   const endedNames: Variable = {
     name: 'endedNames',
     definition: together([each(endedTaints, FORMATTED), each(endedTaints, EXACT_NAME)]),
@@ -64,7 +64,7 @@ export function bookkeeping(ended: Expression, more: Expression): Bookkeeping {
     definition: cel((size) => size + MAX_ENTRIES + 4)`${keptEntries} + ${newEntries}`,
   };
   const changes = any([
-    ended === EMPTY ? FALSE : cel(comparison)`${ENTRIES}.exists(e, e in ${endedNames})`,
+    entriesEnded === EMPTY ? FALSE : cel(comparison)`${ENTRIES}.exists(e, e in ${endedNames})`,
     more === EMPTY ? FALSE : cel(2)`size(${newEntries}) > 0`,
   ]);
   return {

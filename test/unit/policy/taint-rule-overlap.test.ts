@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest';
-import { rulesOverlap } from '../../../src/native/translate-nodes.ts';
 import type { TaintRule } from '../../../src/policy/taint-rule.ts';
+import { rulesOverlap } from '../../../src/policy/taint-rule-overlap.ts';
 
 it.each<[a: TaintRule, b: TaintRule, expected: boolean, why: string]>([
   [{ key: 'a' }, { key: 'a' }, true, 'the same key'],
