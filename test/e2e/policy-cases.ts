@@ -87,6 +87,22 @@ const EVERY_PART = {
   afterDeadline: 'Remove',
 };
 
+/** Each list of readyWhen, with that many items. */
+const LISTS_OF_READY_WHEN: Readonly<Record<string, (length: number) => object>> = {
+  daemonSets: (length) => ({ daemonSets: numbered(length, (name) => ({ namespace: 'a', name })) }),
+  conditions: (length) => ({ conditions: numbered(length, (type) => ({ type })) }),
+  csiDrivers: (length) => ({ csiDrivers: numbered(length, (name) => ({ name })) }),
+  allocatable: (length) => ({ allocatable: numbered(length, (name) => ({ resource: `example.com/${name}` })) }),
+  'allDaemonSets.namespaces': (length) => ({ allDaemonSets: { namespaces: numbered(length, (name) => name) } }),
+  'allDaemonSets.except': (length) => ({
+    allDaemonSets: { except: numbered(length, (name) => ({ namespace: 'a', name })) },
+  }),
+};
+
+function numbered<Item>(length: number, item: (name: string) => Item): Item[] {
+  return Array.from({ length }, (_, index) => item(`a${index}`));
+}
+
 export const POLICY_CASES: readonly PolicyCase[] = [
   taint('the smallest TaintPolicy', {}),
   taint('every field of a TaintPolicy', {
@@ -167,6 +183,16 @@ export const POLICY_CASES: readonly PolicyCase[] = [
     { taints: [{ ...UNTIL_READY, readyWhen: { allocatable: [{ resource: 'cpu' }] } }] },
     'spec.taints[0].readyWhen.allocatable[0].resource',
   ),
+  ...Object.entries(LISTS_OF_READY_WHEN).flatMap(([list, readyWhen]) => [
+    taint(`as many items of readyWhen.${list} as there can be`, {
+      taints: [{ ...UNTIL_READY, readyWhen: readyWhen(16) }],
+    }),
+    taint(
+      `one item of readyWhen.${list} too many`,
+      { taints: [{ ...UNTIL_READY, readyWhen: readyWhen(17) }] },
+      `spec.taints[0].readyWhen.${list}`,
+    ),
+  ]),
   taint('a taint that is set again after a reboot', {
     taints: [
       {

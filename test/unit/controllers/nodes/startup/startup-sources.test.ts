@@ -179,3 +179,34 @@ it.each([
   setPolicies(policies({ allocatable: [{ resource: 'example.com/gpu' }] }));
   await expect.poll(connected).not.toContain(one.resource);
 });
+
+it('a startup taint no longer waits for a DaemonSet that is deleted', async () => {
+  const { metadata, spec } = cniFor(1);
+  const everywhere = { metadata, spec: { ...spec, template: { spec: { tolerations: [{ operator: 'Exists' }] } } } };
+  const { api, repair, taintsOf } = await startWith(everywhere, { allDaemonSets: {} });
+  await expect
+    .poll(() => repair.problems().map(({ message }) => message))
+    .toEqual([expect.stringContaining('DaemonSet kube-system/cni')]);
+  expect(taintsOf('old')).toEqual([TAINT]);
+  api.remove(everywhere);
+  await expect.poll(() => taintsOf('old')).toEqual([]);
+});
+
+it.each([
+  { clock: 'an hour behind', offsetMs: 3_600_000 },
+  { clock: 'an hour ahead', offsetMs: -3_600_000 },
+])("a deadline is counted by the API server's clock, while that of this machine is $clock", async ({ offsetMs }) => {
+  const now = () => new Date(Date.now() + offsetMs);
+  const created = (name: string, secondsAgo: number) => {
+    const entry = nodeEntry(name, [TAINT]);
+    return { ...entry, value: { ...entry.value, createdAt: now().getTime() - secondsAgo * 1000 } };
+  };
+  const readyWhen: ReadyWhen = {
+    conditions: [{ type: 'example.com/Ready' }],
+    progressDeadlineSeconds: 60,
+    afterDeadline: 'Remove',
+  };
+  const { taintsOf } = startRepair(policies(readyWhen), [created('young', 10), created('late', 61)], { now });
+  await expect.poll(() => taintsOf('late')).toEqual([]);
+  expect(taintsOf('young')).toEqual([TAINT]);
+});
