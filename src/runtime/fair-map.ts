@@ -9,7 +9,7 @@ export interface EntrySource {
 /**
  * A bounded map with entries of several sources, none of which can push out the entries of one with fewer. If the map is full, it removes the oldest
  * entry of the origin that has the most, and within that origin of the part that has the most. Against a sender with many origins, each keeps an equal
- * share and no more: entries that such a sender must not push out belong into a map of their own.
+ * share and no more: entries that such a sender must not push out belong in a map of their own.
  */
 export interface FairMap<Value> {
   readonly size: number;

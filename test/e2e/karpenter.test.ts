@@ -216,7 +216,7 @@ describe('Karpenter', skipFor(obstacleToKarpenter()), () => {
         expect(await phaseOf('unaware')).toBe('Pending');
       });
 
-      it('until DaemonSets are ready belongs into startupTaints, and the command puts it there', async () => {
+      it('until DaemonSets are ready belongs in startupTaints, and the command puts it there', async () => {
         await clear();
         expect(await cp().kubectl(['delete', 'taintpolicy', 'gpu'])).toMatchObject({ code: 0 });
         const bare = [
@@ -265,7 +265,7 @@ describe('Karpenter', skipFor(obstacleToKarpenter()), () => {
         expect(stdout).toContain('StartupTaintRemoved');
       });
 
-      it('at registration only belongs into taints, and one that an agent removes into startupTaints', async () => {
+      it('at registration only belongs in taints, and one that an agent removes into startupTaints', async () => {
         await clear();
         expect(await cp().kubectl(['delete', 'taintpolicy', 'gpu'])).toMatchObject({ code: 0 });
         await apply(CSI_POOL);

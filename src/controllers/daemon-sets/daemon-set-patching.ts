@@ -33,8 +33,8 @@ export interface DaemonSetPatchingOptions {
   readonly client: ApiClient;
   /** The namespace of taintkeeper, whose DaemonSets are ignored. */
   readonly namespace: string;
-  readonly nodes: Nodes & Pick<WatchedNodes, 'news'> & Pick<SyncState, 'synced'>;
-  readonly daemonSets: WatchedDaemonSets & Pick<SyncState, 'synced'>;
+  readonly nodes: Nodes & Pick<WatchedNodes, 'news'> & Pick<SyncState, 'synced' | 'isSynced'>;
+  readonly daemonSets: WatchedDaemonSets & Pick<SyncState, 'synced' | 'isSynced'>;
   readonly policies: Pick<ClusterPolicies, 'snapshot' | 'objects' | 'changes'>;
   readonly rights: Rights;
   readonly recordEvent: (event: RecordedEvent) => void;
@@ -77,8 +77,10 @@ export function startDaemonSetPatching(run: Run, options: DaemonSetPatchingOptio
   reports.add('daemonSets', {
     changes,
     problems: () => problems,
-    // A status that was written before would lose the problems that the earlier leader has reported.
-    conditions: ({ kind }) => (kind === 'TolerationPolicy' && !isAttempted ? 'pending' : []),
+    // A status that was written before would lose the problems that the earlier leader has reported. While something cannot be listed, the status
+    // says that, and nothing is attempted.
+    conditions: ({ kind }) =>
+      kind === 'TolerationPolicy' && !isAttempted && nodes.isSynced() && daemonSets.isSynced() ? 'pending' : [],
   });
   const reconciler = startController(run, NAME, reconcile, {
     pauseMs: PAUSE_MS,

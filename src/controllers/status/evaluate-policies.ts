@@ -27,7 +27,7 @@ export interface EvaluationInput {
    * How much of a kind is known. A policy that is compared with a kind that is `Pending` gets no new status. With one that cannot be listed, its status
    * says so, and keeps what was found before.
    */
-  readonly readingOf: (kind: ComparedKind) => Reading;
+  readonly readings: Readonly<Record<ComparedKind, Reading>>;
   readonly compiled: PolicySet;
   readonly nodes: readonly NodeView[];
   /** Without those in the namespace of taintkeeper. */
@@ -87,7 +87,7 @@ export function comparedKinds(
 
 /** Compares each policy with the cluster. It writes nothing. */
 export async function evaluatePolicies(input: EvaluationInput): Promise<Evaluation> {
-  const { readingOf, compiled, nodes, daemonSets, pods, reports, patchedBy, audit, violators, now } = input;
+  const { readings, compiled, nodes, daemonSets, pods, reports, patchedBy, audit, violators, now } = input;
   const { taintPolicies, tolerationPolicies, tolerationRestrictions, recoveryPolicies } = compiled;
   const byName = new Map(
     [...taintPolicies, ...tolerationPolicies, ...tolerationRestrictions, ...recoveryPolicies].map((one) => [
@@ -100,19 +100,18 @@ export async function evaluatePolicies(input: EvaluationInput): Promise<Evaluati
     const own = ownOf(policy);
     return comparedKinds(policy.kind, own?.kind === 'TaintPolicy' ? own : undefined);
   };
-  const objects = input.objects.filter((policy) => kindsOf(policy).every((kind) => readingOf(kind) !== 'Pending'));
+  const objects = input.objects.filter((policy) => kindsOf(policy).every((kind) => readings[kind] !== 'Pending'));
   const notEvaluated = new Set(
     input.objects.filter((policy) => !objects.includes(policy)).map(({ kind, name }) => `${kind}/${name}`),
   );
   const selected = await nodesByPolicy(taintPolicies, nodes);
   const selectedBy = (policy: CompiledTaintPolicy) => selected.get(policy) ?? [];
-  const keys = keysOf(nodes);
   const problems = [
     ...input.objects.flatMap(ignoredFieldProblems),
-    ...objects.flatMap((policy) => listProblems(policy, kindsOf(policy), readingOf)),
+    ...objects.flatMap((policy) => listProblems(policy, kindsOf(policy), readings)),
     ...reports.problems(),
-    ...taintPolicies.flatMap((policy) => misspelledKeyProblems(policy, keys)),
-    ...contradictions(taintPolicies, selectedBy).flatMap(contradictionProblems),
+    // A part of the nodes may be known before.
+    ...(readings.nodes === 'Read' ? nodeProblems() : []),
   ].filter(({ kind, policy }) => !notEvaluated.has(`${kind}/${policy}`));
   const policies: EvaluatedPolicy[] = [];
   const letOthersRun = longLoop();
@@ -123,8 +122,8 @@ export async function evaluatePolicies(input: EvaluationInput): Promise<Evaluati
     const before = policy.status as PolicyStatus | undefined;
     const own = ownOf(policy);
     const known = violators.get(policy.uid) ?? before?.violators ?? [];
-    const isCompared = kindsOf(policy).every((kind) => readingOf(kind) === 'Read');
-    const findings = isCompared ? own && findingsOf(own, known) : 'Unchanged';
+    const isCompared = kindsOf(policy).every((kind) => readings[kind] === 'Read');
+    const findings = own && (isCompared ? findingsOf(own, known) : 'Unchanged');
     const status = nextPolicyStatus({
       kind: policy.kind,
       before,
@@ -147,6 +146,14 @@ export async function evaluatePolicies(input: EvaluationInput): Promise<Evaluati
     policies.push({ policy, status, violators: findings === 'Unchanged' ? known : (findings?.violators ?? []) });
   }
   return { policies, problems };
+
+  function nodeProblems(): ReportedProblem[] {
+    const keys = keysOf(nodes);
+    return [
+      ...taintPolicies.flatMap((policy) => misspelledKeyProblems(policy, keys)),
+      ...contradictions(taintPolicies, selectedBy).flatMap(contradictionProblems),
+    ];
+  }
 
   function idle(own: Compiled | undefined): string[] {
     if (own?.kind !== 'TaintPolicy') return [];
@@ -184,14 +191,14 @@ async function nodesByPolicy(
 const NAMES: Readonly<Record<ComparedKind, string>> = { nodes: 'nodes', daemonSets: 'DaemonSets' };
 
 function listProblems(
-  { kind, name }: PolicyObject,
+  { kind, name, inForce }: PolicyObject,
   kinds: readonly ComparedKind[],
-  readingOf: EvaluationInput['readingOf'],
+  readings: EvaluationInput['readings'],
 ): ReportedProblem[] {
-  // It is compared with nothing.
-  if (kind === 'TolerationRestriction') return [];
+  // A TolerationRestriction is compared with nothing.
+  if (kind === 'TolerationRestriction' || !inForce) return [];
   return kinds.flatMap((compared): ReportedProblem[] => {
-    const reading = readingOf(compared);
+    const reading = readings[compared];
     if (typeof reading === 'string') return [];
     const message = `the leader cannot list ${NAMES[compared]}: ${reading.error}`;
     return [{ kind, policy: name, reason: 'NotListed', message }];

@@ -8,7 +8,7 @@ import { orAborted } from '../../runtime/abort.ts';
 import type { SyncState, WatchedDaemonSets, WatchedNodes } from '../cluster-watches.ts';
 import { CONFLICT_PAUSE_MS, type Controller, type Run, startController, startControllerQueue } from '../controller.ts';
 import type { Reports } from '../reports.ts';
-import { type EvaluatedPolicy, type Evaluation, evaluatePolicies } from './evaluate-policies.ts';
+import { type EvaluatedPolicy, type Evaluation, evaluatePolicies, type Reading } from './evaluate-policies.ts';
 import { isToWrite, type WrittenStatus } from './stored-status.ts';
 
 export interface PolicyStatusOptions {
@@ -74,12 +74,7 @@ export function startPolicyStatus(run: Run, options: PolicyStatusOptions): Contr
     hasNews = false;
     const evaluation = await evaluatePolicies({
       objects: policies.objects(),
-      readingOf(kind) {
-        const { isSynced, listFault } = { nodes, daemonSets }[kind];
-        const error = listFault();
-        if (isSynced()) return 'Read';
-        return error === undefined ? 'Pending' : { error };
-      },
+      readings: { nodes: readingOf(nodes), daemonSets: readingOf(daemonSets) },
       compiled: policies.snapshot().compiled,
       nodes: Array.from(nodes.entries(), ({ value }) => value),
       daemonSets: Array.from(daemonSets.entries(), ({ value }) => value).filter((one) => one.namespace !== namespace),
@@ -109,8 +104,8 @@ export function startPolicyStatus(run: Run, options: PolicyStatusOptions): Contr
   function count({ problems, policies: evaluated }: Evaluation): void {
     metrics.stalled(problems);
     metrics.violating(
-      evaluated.flatMap(({ policy: { kind, name }, violators: { length } }) =>
-        kind === 'TolerationRestriction' ? [] : [{ kind, policy: name, count: length }],
+      evaluated.flatMap(({ policy: { kind, name }, status: { violating = 0 } }) =>
+        kind === 'TolerationRestriction' ? [] : [{ kind, policy: name, count: violating }],
       ),
     );
   }
@@ -140,4 +135,10 @@ export function startPolicyStatus(run: Run, options: PolicyStatusOptions): Contr
       reconciler.trigger(CONFLICT_PAUSE_MS);
     }
   }
+}
+
+function readingOf({ isSynced, listFault }: SyncState): Reading {
+  if (isSynced()) return 'Read';
+  const error = listFault();
+  return error === undefined ? 'Pending' : { error };
 }

@@ -29,7 +29,12 @@ export interface StartupSurroundings {
   readonly protectedStartupTaints: readonly ProtectedStartupTaint[];
   readonly daemonSetOf: (
     one: ReadyDaemonSet,
-  ) => { readonly tolerations: readonly Toleration[]; readonly hostNetwork: boolean } | 'Unreadable' | undefined;
+  ) =>
+    | { readonly tolerations: readonly Toleration[]; readonly hostNetwork: boolean }
+    | 'Unreadable'
+    /** Nothing is said of it. */
+    | 'NotRead'
+    | undefined;
   /** Taintkeeper's own pods. */
   readonly replicas: readonly { readonly tolerations: readonly Toleration[] }[];
 }
@@ -57,6 +62,7 @@ function waitingFaults(
   const ofDaemonSets = parts.daemonSets.flatMap((one): StartupFault[] => {
     const name = `DaemonSet ${daemonSetName(one)}`;
     const daemonSet = daemonSetOf(one);
+    if (daemonSet === 'NotRead') return [];
     if (!daemonSet) {
       const text = (what: string) => `${name} does not exist: new nodes keep ${what}`;
       return [{ reason: 'DaemonSetNotFound', message: text(long), warning: text(short) }];

@@ -30,5 +30,5 @@ export function waitingText({
 export function overdueAdvice({ parts }: StartupRequirement): string[] {
   return parts.allDaemonSets.length === 0
     ? []
-    : ['a DaemonSet whose pods wait until the taint is removed belongs into allDaemonSets.except'];
+    : ['a DaemonSet whose pods wait until the taint is removed belongs in allDaemonSets.except'];
 }

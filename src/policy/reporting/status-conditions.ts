@@ -161,7 +161,7 @@ export const CONDITIONS = {
         meaning:
           'The leader has not been able to list the nodes, or the DaemonSets, with which the policy is compared, since it began to lead. It does not set or ' +
           'remove what depends on them, and the counts in the status are from before.',
-        next: 'run taintkeeper doctor, which checks the rights; otherwise, the message says what the API server answered',
+        next: 'run taintkeeper doctor, which checks the rights; if none is missing, the message has the answer of the API server',
       },
       KeyLooksMisspelled: {
         meaning: 'No node has the taint or the label of this key, and nodes have one that is almost the same.',
@@ -218,7 +218,7 @@ export const CONDITIONS = {
           'Nodes still wait after `progressDeadlineSeconds` of `readyWhen`. They keep the startup taint. The message says for what each waits. With `afterDeadline: Remove`, nodes do not stay in this state.',
         next:
           'find out why what the message names is not ready on these nodes, for a DaemonSet with kubectl describe pod, or replace the nodes; ' +
-          'a DaemonSet whose pods wait until the taint is removed belongs into allDaemonSets.except',
+          'a DaemonSet whose pods wait until the taint is removed belongs in allDaemonSets.except',
       },
       WouldEvictPods: {
         meaning:

@@ -72,7 +72,7 @@ function conflicting(
     reason: `beside documents of kind ${kinds.join(' and ')} (${places}), Talos refuses this in the older shape`,
     fix: /^allowScheduling/.test(String(path.at(-1)))
       ? `take it out: beside a KubeNodeConfig, nothing but the taint ${CONTROL_PLANE_TAINT.key} of its own keeps ordinary pods off`
-      : `take it out, or those documents; ${insteadOf(document, path, version) ?? `what it says belongs into a document of kind ${kinds[0]}`}`,
+      : `take it out, or those documents; ${insteadOf(document, path, version) ?? `what it says belongs in a document of kind ${kinds[0]}`}`,
   };
 }
 

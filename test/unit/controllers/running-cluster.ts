@@ -19,6 +19,7 @@ import type { RecordedEvent } from '../../../src/policy/reporting/recorded-event
 
 import { createSubject } from '../../../src/runtime/source.ts';
 import { captureLog } from '../captured-log.ts';
+import { ALL_READ } from './readings.ts';
 import { runOf } from './run.ts';
 
 export interface Writable {
@@ -155,7 +156,7 @@ export function startRunningCluster(compiled: () => PolicySet) {
     const patching = startDaemonSetPatching(run, {
       client: client as unknown as ApiClient,
       namespace: 'taintkeeper',
-      nodes: { get: (name) => nodes.get(name), entries: () => nodes.values(), news, synced: Promise.resolve() },
+      nodes: { get: (name) => nodes.get(name), entries: () => nodes.values(), news, ...ALL_READ },
       daemonSets: {
         get: (name, namespace) => cached.get(`${namespace}/${name}`),
         isUnreadable: (name, namespace) => unreadable.has(`${namespace}/${name}`),
@@ -163,7 +164,7 @@ export function startRunningCluster(compiled: () => PolicySet) {
         entries: () => cached.values(),
         changes,
         unreadableChanges: createSubject(),
-        synced: Promise.resolve(),
+        ...ALL_READ,
       },
       policies: {
         objects: () => [policy],

@@ -288,7 +288,7 @@ describe('a taint of ensure: AtRegistration that an agent removes, by its key', 
     { what: 'nowhere, but it keeps no pod away', policy: handing(CILIUM.key, 'PreferNoSchedule'), expected: [] },
     { what: 'nowhere, but Karpenter knows it', policy: handing('karpenter.sh/unregistered'), expected: [] },
     { what: 'nowhere, but Karpenter knows its prefix', policy: handing('readiness.k8s.io/network'), expected: [] },
-  ])('belongs into startupTaints of a NodePool, which has it $what', ({ template, policy = handing(), expected }) => {
+  ])('belongs in startupTaints of a NodePool, which has it $what', ({ template, policy = handing(), expected }) => {
     expect(said(viewKarpenterPool(nodePool(template)), policy)).toEqual(expected);
   });
 
@@ -323,12 +323,12 @@ describe('a taint that taintkeeper removes once DaemonSets are ready', () => {
       expected: ['node.cilium.io/agent-not-ready:NoSchedule'],
     },
     {
-      what: 'in startupTaints, while another one of the policy belongs into taints',
+      what: 'in startupTaints, while another one of the policy belongs in taints',
       template: { startupTaints: [NETWORK] },
       policy: spec(undefined, [...waiting().taints, { ...GPU, ensure: 'AtRegistration' } as TaintRule]),
       expected: IS_LACKING,
     },
-  ])('belongs into startupTaints of a NodePool, which has it $what', ({ template, policy = waiting(), expected }) => {
+  ])('belongs in startupTaints of a NodePool, which has it $what', ({ template, policy = waiting(), expected }) => {
     expect(said(viewKarpenterPool(nodePool(template)), policy)).toEqual(expected);
   });
 

@@ -7,7 +7,6 @@ import type { StoredNode } from '../../../judge/node-view.ts';
 import { protectedStartupTaintsAmong, startupFaults } from '../../../judge/policy/startup-faults.ts';
 import { startupBlockers } from '../../../judge/startup/startup-readiness.ts';
 import type { StartupFacts, StartupStep } from '../../../judge/startup/startup-step.ts';
-import { waitsForDaemonSets } from '../../../policy/compiled-taint-policy.ts';
 import type { ReadyDaemonSet } from '../../../policy/ready-when.ts';
 import type { RecordedEvent } from '../../../policy/reporting/recorded-event.ts';
 import { shorten } from '../../../text/printable.ts';
@@ -164,15 +163,18 @@ export function startStartupWaits(run: Run, options: StartupWaitsOptions): Start
     pods.watchNew(named.flatMap(({ namespace, name }) => daemonSets.get(name, namespace) ?? []));
   }
 
+  function daemonSetOf({ namespace, name }: ReadyDaemonSet): ClusterDaemonSet | 'Unreadable' | 'NotRead' | undefined {
+    // Before all of them are listed, none is known to be absent.
+    if (!daemonSets.isSynced()) return 'NotRead';
+    return daemonSets.isUnreadable(name, namespace) ? 'Unreadable' : daemonSets.get(name, namespace)?.value;
+  }
+
   function problems(): readonly ReportedProblem[] {
     const all = compiled();
-    // Before all DaemonSets are listed, none is known to be absent.
-    const judged = daemonSets.isSynced() ? all : all.filter((policy) => !waitsForDaemonSets(policy));
-    const faults = judged.flatMap((policy) =>
+    const faults = all.flatMap((policy) =>
       startupFaults(policy, {
         protectedStartupTaints: protectedStartupTaintsAmong(all),
-        daemonSetOf: ({ namespace, name }) =>
-          daemonSets.isUnreadable(name, namespace) ? 'Unreadable' : daemonSets.get(name, namespace)?.value,
+        daemonSetOf,
         replicas: replicas.current(),
       }).map((fault): ReportedProblem => ({ kind: policy.kind, policy: policy.name, ...fault })),
     );

@@ -33,7 +33,7 @@ interface Cluster {
 async function evaluated(
   cluster: Cluster,
   report: Omit<Report, 'changes'>,
-  readingOf: (kind: ComparedKind) => Reading = () => 'Read',
+  readings: Readonly<Record<ComparedKind, Reading>> = { nodes: 'Read', daemonSets: 'Read' },
 ) {
   const { taint = {}, toleration = {}, restriction = {}, unknown, nodes = [], status } = cluster;
   const kinds = { TaintPolicy: taint, TolerationPolicy: toleration, TolerationRestriction: restriction };
@@ -49,7 +49,7 @@ async function evaluated(
   const reports = createReports();
   reports.add('nodes', { changes: createSubject(), ...report });
   const { policies, problems } = await evaluatePolicies({
-    readingOf,
+    readings,
     objects,
     compiled: policySet({ taint, toleration, restriction }),
     nodes: nodes.map(({ value }) => value),
@@ -214,9 +214,8 @@ describe('a kind that is not listed yet', () => {
       { kind: 'TaintPolicy', policy: 'p', reason: 'RepairRefused', message: 'm' },
       { kind: 'TolerationPolicy', policy: 'p', reason: 'NotPermitted', message: 'm' },
     ];
-    const found = await evaluated(cluster, { problems: () => problems }, (kind) =>
-      kind === 'nodes' ? 'Read' : 'Pending',
-    );
+    const readings = { nodes: 'Read', daemonSets: 'Pending' } as const;
+    const found = await evaluated(cluster, { problems: () => problems }, readings);
     expect([...found.statuses.keys()]).toEqual(['TaintPolicy p', 'TolerationRestriction p']);
     expect(found.problems).toEqual(['TaintPolicy p RepairRefused']);
   });
@@ -235,11 +234,12 @@ describe('a kind that cannot be listed', () => {
     ],
   };
   const status: PolicyStatus = { matched: 12, violating: 11, violators: ['n1'], removalAllowed: 2, waiting: 3 };
-  const reading = (kind: ComparedKind): Reading => (kind === 'nodes' ? 'Read' : { error: 'HTTP 503' });
+  const UNLISTED = { error: 'HTTP 503' };
+  const readings = { nodes: 'Read', daemonSets: UNLISTED } as const;
 
   it('is told in the status of each policy that is compared with it, which keeps what was found before', async () => {
     const cluster = { taint: { p: PROTECT, w: WAIT }, toleration: { t: MUTATE }, nodes: [nodeOf({})], status };
-    const { statuses, problems } = await evaluated(cluster, {}, reading);
+    const { statuses, problems } = await evaluated(cluster, {}, readings);
     const message = 'NotListed: the leader cannot list DaemonSets: HTTP 503';
     expect(stalledIn(statuses)).toEqual({ 'TaintPolicy w': message, 'TolerationPolicy t': message });
     expect(problems).toEqual(['TaintPolicy w NotListed', 'TolerationPolicy t NotListed']);
@@ -249,7 +249,7 @@ describe('a kind that cannot be listed', () => {
   });
 
   it('leaves a status that has found nothing yet without counts', async () => {
-    const { statuses } = await evaluated({ taint: { w: WAIT } }, {}, reading);
+    const { statuses } = await evaluated({ taint: { w: WAIT } }, {}, readings);
     expect(Object.keys(statuses.get('TaintPolicy w') ?? {}).sort()).toEqual([
       'conditions',
       'mode',
@@ -258,8 +258,23 @@ describe('a kind that cannot be listed', () => {
   });
 
   it('says nothing of a TolerationRestriction, which is compared with nothing', async () => {
-    const unread = (): Reading => ({ error: 'HTTP 503' });
-    const { problems } = await evaluated({ restriction: { r: RESTRICTION } }, {}, unread);
+    const unlisted = { nodes: UNLISTED, daemonSets: UNLISTED };
+    const { problems } = await evaluated({ restriction: { r: RESTRICTION } }, {}, unlisted);
     expect(problems).toEqual([]);
+  });
+
+  it('says nothing of a policy that is not in force', async () => {
+    const invalid = { mode: 'Restore', taints: [] } as TaintPolicySpec;
+    const { statuses, problems } = await evaluated({ taint: { p: invalid } }, {}, { ...readings, nodes: UNLISTED });
+    expect(problems).toEqual([]);
+    expect(statuses.get('TaintPolicy p')).toMatchObject({ matched: 0, violating: 0, violators: [] });
+  });
+
+  it('compares no key with a part of the nodes', async () => {
+    const misspelled: TaintPolicySpec = { ...PROTECT, nodeSelector: { matchLabels: { pol: 'gpu' } } };
+    const cluster = { taint: { p: misspelled }, nodes: [nodeOf({ pool: 'gpu' })] };
+    expect((await evaluated(cluster, {})).problems).toEqual(['TaintPolicy p KeyLooksMisspelled']);
+    const unlisted = { nodes: UNLISTED, daemonSets: UNLISTED };
+    expect((await evaluated(cluster, {}, unlisted)).problems).toEqual(['TaintPolicy p NotListed']);
   });
 });

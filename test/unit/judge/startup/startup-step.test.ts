@@ -585,7 +585,7 @@ it.each<{ why: string; readyWhen: ReadyWhen; advice: string[] }>([
   {
     why: 'all DaemonSets',
     readyWhen: { allDaemonSets: {} },
-    advice: ['a DaemonSet whose pods wait until the taint is removed belongs into allDaemonSets.except'],
+    advice: ['a DaemonSet whose pods wait until the taint is removed belongs in allDaemonSets.except'],
   },
 ])('what to do about a node that waits for too long for $why', ({ readyWhen, advice }) => {
   const by = policies({ network: spec({ taints: [{ ...rule(), readyWhen }] }) });

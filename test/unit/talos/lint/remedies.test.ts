@@ -142,7 +142,7 @@ const REMEDIES: readonly Remedy[] = [
     rule: 'control-plane-document',
     wrong: `${worker('token: a')}cluster: { etcd: {} }`,
     fixed: `${worker('token: a')}cluster: {}`,
-    says: 'it belongs into the configuration of the control-plane nodes',
+    says: 'it belongs in the configuration of the control-plane nodes',
   },
   {
     rule: 'worker-taint',
@@ -213,7 +213,7 @@ const REMEDIES: readonly Remedy[] = [
     options: { version: 14 },
     wrong: `${worker('nodeLabels: { a: b }')}${document('KubeNodeConfig')}`,
     fixed: `${worker('token: a')}${document('KubeNodeConfig', 'labels: { a: b }')}`,
-    says: 'what it says belongs into a KubeNodeConfig document',
+    says: 'what it says belongs in a KubeNodeConfig document',
   },
   {
     rule: 'same-name',
@@ -283,7 +283,7 @@ const REMEDIES: readonly Remedy[] = [
     options: { version: 13 },
     wrong: `${controlPlane()}cluster: { allowSchedulingOnMasters: true }`,
     fixed: `${controlPlane()}cluster: { allowSchedulingOnControlPlanes: true }`,
-    says: 'what it says belongs into cluster.allowSchedulingOnControlPlanes',
+    says: 'what it says belongs in cluster.allowSchedulingOnControlPlanes',
   },
   {
     // And not into the field that is deprecated by then, too.
@@ -291,7 +291,7 @@ const REMEDIES: readonly Remedy[] = [
     options: { version: 14 },
     wrong: `${controlPlane()}cluster: { allowSchedulingOnMasters: true }`,
     fixed: `${controlPlane()}${document('KubeNodeConfig', `labels: { ${ROLE}: "" }`)}`,
-    says: 'what it says belongs into a KubeNodeConfig document (where Talos adds neither label nor taint to a control plane by itself)',
+    says: 'what it says belongs in a KubeNodeConfig document (where Talos adds neither label nor taint to a control plane by itself)',
   },
   {
     rule: 'deprecated-field',
@@ -362,7 +362,7 @@ describe('the documents that take the place of a deprecated field', () => {
       const findings = lintText(older(value), { version }).filter(({ rule }) => rule === 'deprecated-field');
       expect(findings).toHaveLength(1);
       for (const { fix } of findings) {
-        expect(fix).toMatch(/belongs into|nothing takes the place of|see the upgrade notes/);
+        expect(fix).toMatch(/belongs in|nothing takes the place of|see the upgrade notes/);
         const kinds = documentKinds().filter((kind) => new RegExp(`\\b${kind}\\b`).test(fix));
         const documents = kinds.map((kind) => `---\napiVersion: v1alpha1\nkind: ${kind}\nname: a\n`).join('');
         for (const kind of kinds) expect(documentLife(kind)?.since).toBeLessThanOrEqual(version);

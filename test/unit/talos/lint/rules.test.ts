@@ -204,7 +204,7 @@ describe('the version', () => {
     const text = 'cluster: { network: { podSubnets: [10.244.0.0/16], dnsDomain: cluster.local } }';
     expect(short(text, { version: 14 })).toEqual(['1:12 deprecated-field cluster.network']);
     expect(lintText(text, { version: 14 })[0]?.fix).toBe(
-      'take it out; what it says belongs into a KubeNetworkConfig document',
+      'take it out; what it says belongs in a KubeNetworkConfig document',
     );
   });
 });
