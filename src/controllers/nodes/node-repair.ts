@@ -103,7 +103,7 @@ export function startNodeRepair(run: Run, options: NodeRepairOptions): NodeRepai
       // What was refused may be allowed now: another admission plugin may read what has changed.
       check(change.entry, queue.restart);
     } else if (change.type === 'modified' && writer.outdatedForMs(change.previous) !== undefined) {
-      // After a conflict, a heartbeat shows that the watch has a newer version.
+      // After a conflict or a write, this shows that the watch has a newer version.
       queue.add(name);
     }
   }
@@ -111,6 +111,8 @@ export function startNodeRepair(run: Run, options: NodeRepairOptions): NodeRepai
   /** Queues the Node if a worker has something to do: only a fraction of thousands need one. */
   function check(entry: NodeEntry, add: (node: string) => void): void {
     const { name } = entry;
+    const outdatedForMs = writer.outdatedForMs(entry);
+    if (outdatedForMs !== undefined) return queue.add(name, outdatedForMs);
     const step = steps.takeStep(entry);
     // What was recorded may have ended, also by a repair in progress.
     if (needsWorker(step) || hasProblems(name, parts) || queue.isInProgress(name)) add(name);

@@ -14,10 +14,10 @@ import type { PerNode } from './per-node.ts';
 const WRITES = { burst: 100, refillMs: 10 };
 
 /**
- * How long a version that had a conflict is not written again, in milliseconds. The watch nearly always shows a newer one before. If it does not, the
- * conflict was none of versions: a webhook can answer 409 as well.
+ * How long a version that was written, or that had a conflict, is not judged again, in milliseconds. The watch nearly always shows a newer one before. If it
+ * does not, the conflict was none of versions: a webhook can answer 409 as well.
  */
-const CONFLICT_MS = 5_000;
+const OUTDATED_MS = 5_000;
 
 type NodeEntry = Entry<ClusterNode>;
 
@@ -34,15 +34,15 @@ export interface NodeWriter {
   /** @throws ApiError */
   write(entry: NodeEntry, desired: DesiredNode): Promise<NodeWrite>;
   /**
-   * In how many milliseconds this version may be written. Undefined for at once. Another client is known to have changed the Node since, and a write would
-   * result in a conflict again.
+   * In how many milliseconds this version may be judged and written. Undefined for at once. The Node is known to have changed since: this writer has written
+   * it, or had a conflict with another client.
    */
   outdatedForMs(entry: Pick<NodeEntry, 'name' | 'resourceVersion'>): number | undefined;
 }
 
 export function nodeWriter(client: Pick<ApiClient, 'request'>, kept: PerNode, signal: AbortSignal): NodeWriter {
   const writes = tokenBucket(WRITES.burst, WRITES.refillMs);
-  /** The versions whose writes had a conflict, by the name of the Node, and when. */
+  /** The last version of a Node that was written or had a conflict, by its name, and when. */
   const outdated = kept.map<{ readonly resourceVersion: string; readonly at: number }>();
   return {
     async write(entry, desired) {
@@ -57,7 +57,10 @@ export function nodeWriter(client: Pick<ApiClient, 'request'>, kept: PerNode, si
           // A Node may have some MB.
           ignoreAnswer: !sendsTaints,
         });
-        outdated.delete(name);
+        // The API server stores no new version if a webhook undoes the whole write.
+        const isStored = !sendsTaints || answer.metadata.resourceVersion !== resourceVersion;
+        if (isStored) outdated.set(name, { resourceVersion, at: performance.now() });
+        else outdated.delete(name);
         return { outcome: 'Written', ...(sendsTaints ? { taints: answer.spec?.taints ?? [] } : {}) };
       } catch (error) {
         if (isNotFound(error)) return { outcome: 'NotFound' };
@@ -69,7 +72,7 @@ export function nodeWriter(client: Pick<ApiClient, 'request'>, kept: PerNode, si
     outdatedForMs({ name, resourceVersion }) {
       const known = outdated.get(name);
       if (known?.resourceVersion !== resourceVersion) return undefined;
-      const leftMs = known.at + CONFLICT_MS - performance.now();
+      const leftMs = known.at + OUTDATED_MS - performance.now();
       return leftMs > 0 ? leftMs : undefined;
     },
   };
@@ -77,6 +80,7 @@ export function nodeWriter(client: Pick<ApiClient, 'request'>, kept: PerNode, si
 
 /** The part of the answer that is read. */
 interface PatchedNode {
+  readonly metadata: { readonly resourceVersion: string };
   readonly spec?: { readonly taints?: readonly Taint[] };
 }
 

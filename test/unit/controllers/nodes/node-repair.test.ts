@@ -448,6 +448,24 @@ describe('a taint that another writer removes repeatedly', () => {
     expect(onProblems).toHaveBeenCalledTimes(1);
   });
 
+  it('is no conflict before the watch shows the last of three writes', async () => {
+    const { repair, change, delayWatch, writes, said, taintsOf } = startRepair(restore, bare(1));
+    await settle();
+    change('n0', { taints: [] });
+    await settle();
+    change('n0', { taints: [] });
+    const showLater = delayWatch('n0');
+    await settle();
+    expect(writes).toHaveLength(3);
+    repair.policiesChanged();
+    await settle();
+    showLater();
+    await settle();
+    expect(taintsOf('n0')).toEqual([gpu]);
+    expect(said()).toEqual(Array(3).fill('n0 TaintAdded'));
+    expect(repair.problems()).toEqual([]);
+  });
+
   it('is tried again as soon as it may be: three times in ten minutes, however long it goes on', async () => {
     const { takeAway, times } = startConflict();
     await takeAway(32);

@@ -73,6 +73,8 @@ export function startRepair(
     daemonSets = NO_DAEMON_SETS,
   } = options;
   const cluster = new Map(nodes.map((node) => [node.name, node]));
+  /** What the cache has of nodes whose watch is late. */
+  const delayed = new Map<string, Entry<ClusterNode>>();
   const writes: { readonly name: string; readonly patch: NodePatch }[] = [];
   const events: RecordedEvent[] = [];
   const { log, lines } = captureLog();
@@ -129,6 +131,7 @@ export function startRepair(
     const before = previous ?? nodeEntry(name);
     const entry = { ...before, resourceVersion: String(++versions), value: { ...before.value, ...value } };
     cluster.set(name, entry);
+    if (delayed.has(name)) return;
     nodeChanges.next(previous ? { type: 'modified', entry, previous, ...how } : { type: 'added', entry });
   }
 
@@ -140,16 +143,26 @@ export function startRepair(
     nodeChanges.next({ type: 'modified', entry, previous });
   }
 
+  /** The cache keeps this version of the node, and the watch tells nothing of later ones, until the returned function is called. */
+  function delayWatch(name: string): () => void {
+    const previous = cluster.get(name) ?? nodeEntry(name);
+    delayed.set(name, previous);
+    return () => {
+      delayed.delete(name);
+      nodeChanges.next({ type: 'modified', entry: cluster.get(name) ?? previous, previous });
+    };
+  }
+
   /** The watch tells of the node as it stands in the Map. */
   function nodeChanged(name: string): void {
     nodeChanges.next({ type: 'added', entry: cluster.get(name) ?? nodeEntry(name) });
   }
 
   const watched = {
-    get: (name: string) => cluster.get(name),
+    get: (name: string) => delayed.get(name) ?? cluster.get(name),
     synced: nodesSynced,
     has: (name: string) => cluster.has(name),
-    entries: () => cluster.values(),
+    entries: () => Array.from(cluster.values(), (entry) => delayed.get(entry.name) ?? entry).values(),
     changes: nodeChanges,
     news: createSubject(),
   };
@@ -188,6 +201,7 @@ export function startRepair(
     mutation,
     onProblems,
     change,
+    delayWatch,
     beat,
     remove(name: string) {
       const entry = cluster.get(name) ?? nodeEntry(name);
