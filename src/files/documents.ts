@@ -24,8 +24,8 @@ export interface ParseOptions {
   /** The text may contain secrets: errors quote nothing of it. */
   readonly secret?: boolean;
   /**
-   * For a program that decodes by Go's YAML, as Talos does: keys are texts as written (`1.10`, `0x1F`, `True`), bytes and timestamps are texts, the
-   * numbers are those of Go (`0b101`, `1_000`), and the spelling of each scalar is known, however large the text is.
+   * For a program that decodes by Go's YAML, as Talos does: keys are texts as written (`1.10`, `0x1F`, `True`), bytes and timestamps are texts, what
+   * Go takes for a number is one (`0b101`, `1_000`; its value may differ), and the spelling of each scalar is known, however large the text is.
    */
   readonly asWritten?: boolean;
 }

@@ -112,7 +112,10 @@ export function startNodeRepair(run: Run, options: NodeRepairOptions): NodeRepai
   function check(entry: NodeEntry, add: (node: string) => void): void {
     const { name } = entry;
     const outdatedForMs = writer.outdatedForMs(entry);
-    if (outdatedForMs !== undefined) return queue.add(name, outdatedForMs);
+    if (outdatedForMs !== undefined) {
+      queue.add(name, outdatedForMs);
+      return;
+    }
     const step = steps.takeStep(entry);
     // What was recorded may have ended, also by a repair in progress.
     if (needsWorker(step) || hasProblems(name, parts) || queue.isInProgress(name)) add(name);

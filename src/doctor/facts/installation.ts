@@ -90,7 +90,7 @@ export function asTheManifests({ namespace, service }: Pick<Installation, 'names
     service,
     deployment: undefined,
     account: OWN_ACCOUNT,
-    lease: service,
+    lease: OWN_LEASE,
     defaultPolicies: undefined,
     audit: false,
     ownerClusterRole: undefined,

@@ -17,7 +17,7 @@ export function configurationChecks(desired: DesiredConfiguration, answers: read
   const { source } = desired.configuration;
   if (answers.length === 0) {
     const run = () => essentialSkip('no node can be asked for its version and configuration');
-    return [{ name: source, area: 'configuration', dependsOn: [], run }];
+    return [{ name: `configuration ${source}`, printed: source, area: 'configuration', dependsOn: [], run }];
   }
   return [...Map.groupBy(answers, minorOf)].flatMap(([minor, alike]) => {
     const onVersion: TalosCheck[] =

@@ -8,7 +8,7 @@ import { runChecks } from '../run-checks.ts';
 import type { askTalos, TalosAnswers } from './ask-apid.ts';
 import type { Called } from './called.ts';
 import { identityOf, judgeClient } from './client-certificate.ts';
-import { type DialledApi, dialApid } from './dial-apid.ts';
+import { type DialledApi, dialApid, isAt } from './dial-apid.ts';
 import { judgeApi } from './judged-api.ts';
 import { callableApis, endpointsToCall, nodesToCall } from './nodes-to-call.ts';
 import { ownClock } from './own-clock.ts';
@@ -26,7 +26,8 @@ export async function examine(
   timeoutMs: number,
 ): Promise<CheckResult[]> {
   const identity = identityOf(context);
-  const addresses = [...new Set([...context.endpoints, ...named])].map(parseEndpoint);
+  const parsed = [...context.endpoints, ...named].map(parseEndpoint);
+  const addresses = parsed.filter((one, index) => parsed.findIndex(isAt(one)) === index);
   const dialled = await Promise.all(
     addresses.map(async (address): Promise<DialledApi> => {
       return { ...address, answer: await dialApid(address, identity, timeoutMs) };

@@ -5,7 +5,6 @@ import { invalidAt } from '../../certs/inspect.ts';
 import type { TalosContext } from '../../talos/talosconfig.ts';
 import { consequence, type Finding, finding } from '../check.ts';
 import { hostPort } from '../facts/dial.ts';
-import { certificateCheckAt } from './check-names.ts';
 import type { DialledApi } from './dial-apid.ts';
 import { SET_CLOCK } from './remedies.ts';
 
@@ -13,9 +12,7 @@ import { SET_CLOCK } from './remedies.ts';
 export interface OwnClock {
   readonly is: 'ahead' | 'behind';
   readonly proof: string;
-  /** The node that shows it. */
-  readonly at: string;
-  /** Whether that node's own certificate is not valid by this clock. Otherwise only the client certificate is not. */
+  /** Whether the certificate of a node is not valid by this clock. Otherwise only the client certificate is not. */
   readonly isSeenAtNode: boolean;
 }
 
@@ -31,7 +28,7 @@ export function ownClock({ ca, crt }: TalosContext, dialled: readonly DialledApi
   const [first] = nodes;
   // Several nodes rarely have the same wrong time.
   if (first?.clock && nodes.length > 1 && nodes.every(({ clock }) => clock === first.clock))
-    return { is: first.clock, proof: 'the certificates of all nodes show it', at: first.at, isSeenAtNode: true };
+    return { is: first.clock, proof: 'the certificates of all nodes show it', isSeenAtNode: true };
 
   const [client] = parseCertificates(crt);
   const is = client && clockBy(client, now);
@@ -40,10 +37,9 @@ export function ownClock({ ca, crt }: TalosContext, dialled: readonly DialledApi
   const cas = parseCertificates(ca);
   const judging = nodes.filter(({ leaf, refusal = '' }) => signerOf(leaf, cas) && !/expired/.test(refusal));
   const witness = judging.find(({ clock }) => clock === is);
-  if (witness)
-    return { is, proof: 'by it, the client certificate is not valid either', at: witness.at, isSeenAtNode: true };
+  if (witness) return { is, proof: 'by it, the client certificate is not valid either', isSeenAtNode: true };
   const accepting = judging.find(({ refusal }) => refusal === undefined);
-  return accepting && { is, proof: `${accepting.at} accepts it`, at: accepting.at, isSeenAtNode: false };
+  return accepting && { is, proof: `${accepting.at} accepts it`, isSeenAtNode: false };
 }
 
 /**
@@ -57,14 +53,15 @@ export function clientByClock(
 ): Finding<string> | undefined {
   const [client] = parseCertificates(crt);
   if (!client || !clock || clockBy(client, now) !== clock.is) return undefined;
-  const { is, proof, at, isSeenAtNode } = clock;
+  const { is, proof, isSeenAtNode } = clock;
   const told = `by this machine's clock, it is ${invalidAt(client, now)}`;
   const other = is === 'ahead' ? 'behind' : 'ahead';
   const evidence = `clocks: ${told}, and ${proof}: this machine's clock is ${is}, or the node's is ${other}`;
   return consequence(
     finding('problem', evidence, SET_CLOCK),
     (cause) => `${told}, and that clock is ${is}: see ${cause}`,
-    isSeenAtNode ? [certificateCheckAt(at)] : [],
+    // It follows from the certificate of any node that shows the same.
+    isSeenAtNode ? undefined : [],
   );
 }
 

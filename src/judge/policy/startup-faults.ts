@@ -27,9 +27,7 @@ export interface StartupFault {
 export interface StartupSurroundings {
   /** Those that the policy sets or protects, perhaps with those of other policies. */
   readonly protectedStartupTaints: readonly ProtectedStartupTaint[];
-  readonly daemonSetOf: (
-    one: ReadyDaemonSet,
-  ) =>
+  readonly daemonSetOf: (one: ReadyDaemonSet) =>
     | { readonly tolerations: readonly Toleration[]; readonly hostNetwork: boolean }
     | 'Unreadable'
     /** Nothing is said of it. */

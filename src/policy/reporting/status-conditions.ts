@@ -217,7 +217,7 @@ export const CONDITIONS = {
         meaning:
           'Nodes still wait after `progressDeadlineSeconds` of `readyWhen`. They keep the startup taint. The message says for what each waits. With `afterDeadline: Remove`, nodes do not stay in this state.',
         next:
-          'find out why what the message names is not ready on these nodes, for a DaemonSet with kubectl describe pod, or replace the nodes; ' +
+          'find out why the parts that the message names are not ready on these nodes, for a DaemonSet with kubectl describe pod, or replace the nodes; ' +
           'a DaemonSet whose pods wait until the taint is removed belongs in allDaemonSets.except',
       },
       WouldEvictPods: {

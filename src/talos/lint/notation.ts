@@ -18,7 +18,7 @@ export const NOTATION: Rule = {
   id: 'notation',
   severity: 'refused',
   about:
-    'YAML that Talos does not decode: a merge key (`<<`) in a mapping of fields, such as `machine.kubelet`, or with something other than one alias, such as a list. A date without quotes in a section of any content, such as `extraConfig`. Since Talos 1.14 also a merge key in labels, taints and other mappings of names, and a date without quotes in place of a text. Talos refuses the whole configuration.',
+    'YAML that Talos does not decode: a merge key (`<<`) in a mapping of fields, such as `machine.kubelet`, or with something other than one alias, such as a list. A date without quotes in a section whose content Talos does not check, such as `extraConfig`: Talos cannot copy it. Since Talos 1.14 also a merge key in labels, taints and other mappings of names, and a date without quotes in place of a text. Talos refuses the whole configuration.',
   check: ({ configuration: { documents }, version }) =>
     documents.flatMap((document) => {
       const kind = kindOf(document);

@@ -245,6 +245,16 @@ describe('the clock of this machine is ahead, so that the client certificate loo
     ]);
   });
 
+  it.each(['first', 'last'])('which one of two nodes shows, where the one of another cluster is %s', async (place) => {
+    const other = await talosCa();
+    const stranger = await startApid(await servingPair(other), other);
+    const own = await startApid(await servingPair(ca), ca);
+    setClock(400);
+    const both = place === 'first' ? [stranger, own] : [own, stranger];
+    const { checks } = await diagnosed(talosconfig(both, ca, client));
+    expect(checks.find(({ name }) => name === 'client certificate')?.state).toBe('skipped');
+  });
+
   it('which is said of the client certificate, where the nodes are of another cluster', async () => {
     const other = await talosCa();
     const both = await Promise.all([1, 2].map(async () => startApid(await servingPair(other), other)));

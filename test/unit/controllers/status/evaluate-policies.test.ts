@@ -22,6 +22,8 @@ interface Cluster {
   readonly taint?: Record<string, TaintPolicySpec>;
   readonly toleration?: Record<string, TolerationPolicySpec>;
   readonly restriction?: Record<string, TolerationRestrictionSpec>;
+  /** The name of a TaintPolicy that cannot be used. */
+  readonly invalid?: string;
   /** What the spec of each policy has besides. */
   readonly unknown?: object;
   readonly nodes?: readonly ReturnType<typeof nodeEntry>[];
@@ -35,7 +37,7 @@ async function evaluated(
   report: Omit<Report, 'changes'>,
   readings: Readonly<Record<ComparedKind, Reading>> = { nodes: 'Read', daemonSets: 'Read' },
 ) {
-  const { taint = {}, toleration = {}, restriction = {}, unknown, nodes = [], status } = cluster;
+  const { taint = {}, toleration = {}, restriction = {}, invalid, unknown, nodes = [], status } = cluster;
   const kinds = { TaintPolicy: taint, TolerationPolicy: toleration, TolerationRestriction: restriction };
   const objects = Object.entries(kinds).flatMap(([kind, specs]) =>
     Object.entries(specs).map(([name, spec]) =>
@@ -46,6 +48,13 @@ async function evaluated(
       }),
     ),
   );
+  if (invalid !== undefined)
+    objects.push(
+      viewPolicy('TaintPolicy', {
+        metadata: { name: invalid, uid: invalid, generation: 1, resourceVersion: '1' },
+        spec: {},
+      }),
+    );
   const reports = createReports();
   reports.add('nodes', { changes: createSubject(), ...report });
   const { policies, problems } = await evaluatePolicies({
@@ -264,8 +273,7 @@ describe('a kind that cannot be listed', () => {
   });
 
   it('says nothing of a policy that is not in force', async () => {
-    const invalid = { mode: 'Restore', taints: [] } as TaintPolicySpec;
-    const { statuses, problems } = await evaluated({ taint: { p: invalid } }, {}, { ...readings, nodes: UNLISTED });
+    const { statuses, problems } = await evaluated({ invalid: 'p' }, {}, { ...readings, nodes: UNLISTED });
     expect(problems).toEqual([]);
     expect(statuses.get('TaintPolicy p')).toMatchObject({ matched: 0, violating: 0, violators: [] });
   });
