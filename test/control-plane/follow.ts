@@ -23,3 +23,26 @@ export function follow<T>(
   signal.addEventListener('abort', () => void cache.stop(), { once: true });
   return cache;
 }
+
+/** One version of an object. */
+export interface Version<T> {
+  readonly value: T;
+  readonly resourceVersion: number;
+  /** When the watch told of it, in milliseconds since the epoch. */
+  readonly at: number;
+}
+
+/** All versions that a watch tells of, from now on: of the objects of this name, or of all. */
+export async function followVersions<T>(
+  client: ApiClient,
+  path: string,
+  signal: AbortSignal,
+  name?: string,
+): Promise<readonly Version<T>[]> {
+  const versions: Version<T>[] = [];
+  const watched = follow<T>(client, path, signal, (value, resourceVersion, of) => {
+    if (name === undefined || of === name) versions.push({ value, resourceVersion, at: Date.now() });
+  });
+  await watched.synced;
+  return versions;
+}
