@@ -60,6 +60,11 @@ export interface RealNode {
   addStaticPod(manifest: StaticPod): void;
   /** Runs a stand-in for a CSI driver of this name, until the power is cut. It registers with the kubelet. */
   startCsiDriver(driver: string): Service;
+  /**
+   * Runs a stand-in for a device plugin of this resource, until the power is cut. It registers with the kubelet, and its one device is healthy
+   * after SIGUSR2.
+   */
+  startDevicePlugin(resource: string): Service;
 }
 
 export interface StaticPod {
@@ -213,8 +218,10 @@ export function createRealNode(options: NodeOptions): RealNode {
       writeFileSync(join(folder, 'manifests', `${manifest.metadata.name}.json`), JSON.stringify(manifest));
     },
     startCsiDriver(driver) {
-      const script = join(import.meta.dirname, 'csi-driver-inside.ts');
-      return start(isOn(), driver, [process.execPath, script, driver, folders.kubelet, name]);
+      return startPlugin(driver, 'csi-driver-inside.ts', name);
+    },
+    startDevicePlugin(resource) {
+      return startPlugin(resource, 'device-plugin-inside.ts');
     },
   };
 
@@ -223,6 +230,11 @@ export function createRealNode(options: NodeOptions): RealNode {
     const started = startService(made, options);
     services.set(service, started);
     return started;
+  }
+
+  function startPlugin(plugin: string, script: string, ...args: readonly string[]): Service {
+    const command = [process.execPath, join(import.meta.dirname, script), plugin, folders.kubelet, ...args];
+    return start(isOn(), plugin.replace('/', '_'), command);
   }
 
   function writeFiles(): void {
