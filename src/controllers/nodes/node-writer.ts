@@ -14,8 +14,8 @@ import type { PerNode } from './per-node.ts';
 const WRITES = { burst: 100, refillMs: 10 };
 
 /**
- * How long a version that was written, or that had a conflict, is not judged again, in milliseconds. The watch nearly always shows a newer one before. If it
- * does not, the conflict was none of versions: a webhook can answer 409 as well.
+ * How long a version that a write of the leader has replaced, or that had a conflict, is not judged again, in milliseconds. The watch nearly always shows a
+ * newer one before. If it does not, the conflict was none of versions: a webhook can answer 409 as well.
  */
 const OUTDATED_MS = 5_000;
 
@@ -34,15 +34,15 @@ export interface NodeWriter {
   /** @throws ApiError */
   write(entry: NodeEntry, desired: DesiredNode): Promise<NodeWrite>;
   /**
-   * In how many milliseconds this version may be judged and written. Undefined for at once. The Node is known to have changed since: this writer has written
-   * it, or had a conflict with another client.
+   * In how many milliseconds this version may be judged and written. Undefined for at once. If it is defined, the Node is known to have changed since this
+   * version: this writer has written it, or had a conflict with another client.
    */
   outdatedForMs(entry: Pick<NodeEntry, 'name' | 'resourceVersion'>): number | undefined;
 }
 
 export function nodeWriter(client: Pick<ApiClient, 'request'>, kept: PerNode, signal: AbortSignal): NodeWriter {
   const writes = tokenBucket(WRITES.burst, WRITES.refillMs);
-  /** The last version of a Node that was written or had a conflict, by its name, and when. */
+  /** By the name of a Node: the version that was replaced by a write or had a conflict, and when, until the watch shows a newer one. */
   const outdated = kept.map<{ readonly resourceVersion: string; readonly at: number }>();
   return {
     async write(entry, desired) {
@@ -60,7 +60,6 @@ export function nodeWriter(client: Pick<ApiClient, 'request'>, kept: PerNode, si
         // The API server stores no new version if a webhook undoes the whole write.
         const isStored = !sendsTaints || answer.metadata.resourceVersion !== resourceVersion;
         if (isStored) outdated.set(name, { resourceVersion, at: performance.now() });
-        else outdated.delete(name);
         return { outcome: 'Written', ...(sendsTaints ? { taints: answer.spec?.taints ?? [] } : {}) };
       } catch (error) {
         if (isNotFound(error)) return { outcome: 'NotFound' };
@@ -71,9 +70,11 @@ export function nodeWriter(client: Pick<ApiClient, 'request'>, kept: PerNode, si
     },
     outdatedForMs({ name, resourceVersion }) {
       const known = outdated.get(name);
-      if (known?.resourceVersion !== resourceVersion) return undefined;
-      const leftMs = known.at + OUTDATED_MS - performance.now();
-      return leftMs > 0 ? leftMs : undefined;
+      if (known === undefined) return undefined;
+      const leftMs = known.resourceVersion === resourceVersion ? known.at + OUTDATED_MS - performance.now() : 0;
+      if (leftMs > 0) return leftMs;
+      outdated.delete(name);
+      return undefined;
     },
   };
 }
