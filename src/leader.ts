@@ -105,7 +105,7 @@ function startControllers(
 ): ClusterState {
   const { client, namespace, pod, service, audit, ownerClusterRole } = options;
   const { policies, webhooks, certificates, secret, caOverlapMs, recordEvent } = options;
-  const { nodes, daemonSets, synced } = started(watchCluster(run, client));
+  const { nodes, daemonSets } = started(watchCluster(run, client));
   const reports = createReports();
 
   const rights = started(startRightsCheck(run, { client, policies, audit, reports }));
@@ -182,7 +182,6 @@ function startControllers(
   return clusterStateOf({
     nodes,
     daemonSets,
-    synced,
     policies,
     isInConflict: repair.isInConflict,
     startupOn: repair.startupOn,

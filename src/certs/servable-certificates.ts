@@ -27,10 +27,7 @@ export function servableOf({ cert, key, bundle }: CompleteFiles, renews: 'servin
 }
 
 /** {@link chainInvalidAt} of the serving certificate. */
-export function servableInvalidAt(
-  { serving, bundle }: Pick<ServableCertificates, 'serving' | 'bundle'>,
-  time: Date,
-): string | undefined {
+export function servableInvalidAt({ serving, bundle }: ServableCertificates, time: Date): string | undefined {
   return chainInvalidAt(parseCertificates(serving.cert), parseCertificates(bundle), time);
 }
 
@@ -39,7 +36,7 @@ export function servableInvalidAt(
  * @param uncovered the names by which they call, and that the certificate does not have
  */
 export function servableFault(
-  { serving, bundle }: Pick<ServableCertificates, 'serving' | 'bundle'>,
+  { serving, bundle }: ServableCertificates,
   uncovered: readonly string[],
   time: Date,
 ): string | undefined {

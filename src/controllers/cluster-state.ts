@@ -17,9 +17,7 @@ export interface ClusterState {
   startupOn(node: string): string | undefined;
 }
 
-interface ClusterStateOptions
-  extends Pick<ClusterSources, 'nodes' | 'daemonSets' | 'synced'>,
-    Pick<ClusterState, 'isInConflict' | 'startupOn'> {
+interface ClusterStateOptions extends ClusterSources, Pick<ClusterState, 'isInConflict' | 'startupOn'> {
   readonly policies: { readonly changes: Source };
   /** Emits when the answers of the controllers about nodes may have changed. */
   readonly changes: Source;
@@ -27,19 +25,12 @@ interface ClusterStateOptions
 }
 
 export function clusterStateOf(options: ClusterStateOptions): ClusterState {
-  const { nodes, daemonSets, synced, policies, changes, signal } = options;
-  let isSynced = false;
-  synced.then(
-    () => {
-      isSynced = true;
-    },
-    () => {},
-  );
+  const { nodes, daemonSets, policies, changes, signal } = options;
   let revision = 0;
   anyOf(nodes.news, policies.changes, changes).subscribe(() => revision++, signal);
   daemonSets.changes.subscribe(() => revision++, signal);
   return {
-    isSynced: () => isSynced,
+    isSynced: () => nodes.isSynced() && daemonSets.isSynced(),
     revision: () => revision,
     nodes: () => Array.from(nodes.entries(), ({ value }) => value),
     daemonSets: () => Array.from(daemonSets.entries(), ({ value }) => value),

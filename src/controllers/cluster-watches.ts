@@ -51,8 +51,6 @@ export interface SyncState {
 export interface ClusterSources {
   readonly nodes: ExistingNodes & SyncState;
   readonly daemonSets: WatchedDaemonSets & SyncState;
-  /** Resolves when all nodes and DaemonSets are known. Rejects if the watches are stopped before. */
-  readonly synced: Promise<unknown>;
 }
 
 /** A Node has 30-60 KB, of which little is kept. Most of the memory of a leader is needed for reading a page. */
@@ -67,11 +65,9 @@ export function watchCluster(
   const daemonSets = watch('daemonsets', { path: '/apis/apps/v1/daemonsets', project: keepDaemonSet });
   const news = createSubject();
   nodes.changes.subscribe((change) => isNews(change) && news.next());
-  const synced = handled(Promise.all([nodes.synced, daemonSets.synced]));
   return {
     nodes: { ...nodes, news },
     daemonSets,
-    synced,
     stop: async () => void (await Promise.all([nodes.end(), daemonSets.end()])),
   };
 

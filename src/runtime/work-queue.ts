@@ -91,7 +91,7 @@ function newItem(): Item {
   return { due: NEVER, notBefore: AT_ONCE, notRestartedBefore: AT_ONCE, timer: undefined, backOff: undefined };
 }
 
-export interface StartOptions extends Omit<WorkQueueOptions, 'log'> {
+interface StartOptions extends Omit<WorkQueueOptions, 'log'> {
   /** Minimum time from the end of a run to the start of the next of the same key, in milliseconds. */
   readonly pauseMs: number;
   readonly onFailure: (key: string, message: string) => void;

@@ -33,7 +33,7 @@ export async function startLeaderOfNodes(
   const stopping = new AbortController();
   const run = { signal: stopping.signal, metrics: createMetrics('test'), log: captureLog().log };
   const cluster = watchCluster(run, client);
-  await cluster.synced;
+  await Promise.all([cluster.nodes.synced, cluster.daemonSets.synced]);
   const changes = createSubject();
   const events: string[] = [];
   let compiled: PolicySet = compilePolicies(policies.map(readPolicy));

@@ -38,7 +38,7 @@ export async function startRecovery(
   const stopping = new AbortController();
   const run = { signal: stopping.signal, metrics, log };
   const cluster = watchCluster(run, client);
-  await cluster.synced;
+  await Promise.all([cluster.nodes.synced, cluster.daemonSets.synced]);
   const compiled = compilePolicies(policies.map(readPolicy));
   const seen = new Set<string>();
   const reasons: string[] = [];

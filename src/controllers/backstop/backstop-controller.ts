@@ -80,7 +80,7 @@ export function startBackstop(run: Run, options: BackstopOptions): Controller {
   return reconciler;
 }
 
-interface PolicyInForce {
+interface CurrentPolicy {
   /** `generation` is that of the version in force. */
   readonly object: NamedPolicy;
   readonly policy: Policy;
@@ -106,13 +106,11 @@ export function backstop(
 
   return {
     async reconcile() {
-      const policiesInForce = objects().flatMap(({ inForce, ...object }) =>
+      const current = objects().flatMap(({ inForce, ...object }) =>
         inForce ? [{ object: { ...object, generation: inForce.generation }, policy: inForce.policy }] : [],
       );
-      const required = policiesInForce.flatMap(({ object, policy }) =>
-        needsNativePolicies(policy) ? versionOf(object) : [],
-      );
-      const { states, againInMs, fault } = await applyAll(policiesInForce, required).catch(
+      const required = current.flatMap(({ object, policy }) => (needsNativePolicies(policy) ? versionOf(object) : []));
+      const { states, againInMs, fault } = await applyAll(current, required).catch(
         (error): Result => ({ states: statesAfterFault(known, required, error), againInMs: undefined, fault: error }),
       );
       known = states;
@@ -137,7 +135,7 @@ export function backstop(
   };
 
   /** @param required the versions of the policies that require native policies */
-  async function applyAll(policiesInForce: readonly PolicyInForce[], required: readonly string[]): Promise<Result> {
+  async function applyAll(current: readonly CurrentPolicy[], required: readonly string[]): Promise<Result> {
     const versions = await servedVersions(client);
     if (versions.validating === undefined) {
       const states = { ...NO_STATES, required: sameState(required, { what: 'Unsupported' }) };
@@ -156,7 +154,7 @@ export function backstop(
     }
     // Each time: a new installation creates another ClusterRole of that name.
     const installationOwner = await ownedByClusterRole(client, ownerClusterRole);
-    const backed = translateAll(policiesInForce, versions.mutating !== undefined);
+    const backed = translateAll(current, versions.mutating !== undefined);
     const unreadable = objects().filter(({ inForce }) => !inForce);
     const applied = await applyNatives(backed, found, { writer, versions, namespace, installationOwner, unreadable });
     const states = { ...NO_STATES, required: applied.states };
@@ -165,12 +163,12 @@ export function backstop(
   }
 
   /** Translates only when a policy has changed: hundreds of policies take most of a second, in which no request is answered. */
-  function translateAll(policiesInForce: readonly PolicyInForce[], mutates: boolean) {
+  function translateAll(current: readonly CurrentPolicy[], mutates: boolean) {
     // The policies themselves, too: one generation may be read with more fields than before.
-    const of = [mutates, policiesInForce.map(({ object, policy }) => [versionOf(object), policy])];
+    const of = [mutates, current.map(({ object, policy }) => [versionOf(object), policy])];
     if (!translated || !isDeepStrictEqual(translated.of, of)) {
-      const among = policiesInForce.map(({ policy }) => asInForce(policy));
-      const translations = policiesInForce.flatMap(({ object, policy }) => {
+      const among = current.map(({ policy }) => asInForce(policy));
+      const translations = current.flatMap(({ object, policy }) => {
         if (!needsNativePolicies(policy)) return [];
         const asked = audit ? inAudit(policy) : policy;
         return { object, translation: translate(asked, { among, mutates, purpose: 'Backstop' }) };

@@ -33,15 +33,13 @@ export function startRightsCheck(run: Run, options: RightsCheckOptions): Rights 
   let permitted: ReadonlyMap<OptionalRight, boolean> = new Map();
   /** The problems that were logged: each is logged once. */
   let logged = new Set<string>();
-  const reportChanges = createSubject();
   reports.add('rights', {
-    changes: reportChanges,
+    changes,
     // For native policies, another condition reports it.
     problems: () => found().flatMap(({ right, problem }) => (right === 'nativePolicies' ? [] : [problem])),
   });
   const reconciler = startController(run, 'permissions', reconcile);
   policies.changes.subscribe(() => reconciler.restart(), signal);
-  changes.subscribe(reportChanges.next, signal);
 
   return {
     permits(right) {

@@ -102,19 +102,13 @@ export function startWebhookRegistration(run: Run, options: WebhookRegistrationO
     const { entries, from } = followed.current();
     const isComplete = policies.objects().every(({ inForce }) => inForce !== undefined);
     const needed = { entries, isComplete, versions: from.versions };
-    const { againInMs, fault, ...found } = await applyWebhooks(needed, {
-      service,
-      mergeBundle,
-      stored,
-      registered,
-      writer,
-    });
-    problem = found.problem;
-    if (fault) throw fault;
+    const result = await applyWebhooks(needed, { service, mergeBundle, stored, registered, writer });
+    problem = result.problem;
+    if (result.fault) throw result.fault;
     // Not only after the call, which may take seconds.
     changes.next();
     if (check.unverified() !== undefined) await check.verify(mergeBundle());
-    const dueInMs = Math.min(againInMs, carried.dueInMs());
+    const dueInMs = Math.min(result.againInMs, carried.dueInMs());
     return from === policies.snapshot() ? dueInMs : Math.min(dueInMs, followed.dueInMs());
   }
 

@@ -44,7 +44,7 @@ export interface WebhookWriter {
    */
   readOwner(): Promise<void>;
   /**
-   * Gives the configuration of the phase these webhooks. It deletes one without webhooks. It creates none before the webhook answers over the Service
+   * Gives the configuration of the phase these webhooks. Without webhooks, it deletes the configuration. It creates none before the webhook answers over the Service
    * (see {@link ServiceCheck}).
    * @param bundle the CAs of the webhooks, PEM
    * @returns in how many milliseconds to run again; undefined if that is not needed
