@@ -1,10 +1,10 @@
 import { all, cel, type Expression, literal, reference, referenced, type Variable } from '../cel/expression.ts';
 import { matchesAny, type Operand } from '../cel/pattern.ts';
 import { IGNORE_ANNOTATION } from '../judge/daemon-set-view.ts';
-import { DNS_LABEL_LENGTH, DNS_SUBDOMAIN_LENGTH } from '../kubernetes/names.ts';
+import { DNS_SUBDOMAIN_LENGTH } from '../kubernetes/names.ts';
 import type { DaemonSetSelection } from '../policy/daemon-set-selection.ts';
 import { oncePer } from '../runtime/once-per.ts';
-import { LABELS, selectsIn } from './selection.ts';
+import { LABELS, NAMESPACE_OPERAND, selectsIn } from './selection.ts';
 
 /** A name that the API server still has to generate is matched by its prefix. */
 const NAME: Variable = {
@@ -14,8 +14,6 @@ const NAME: Variable = {
   has(object.metadata.generateName) ? object.metadata.generateName : ""`,
 };
 const NAME_OPERAND: Operand = { value: reference('name'), maxLength: DNS_SUBDOMAIN_LENGTH };
-/** The namespace of the request. */
-export const NAMESPACE_OPERAND: Operand = { value: cel(2)`request.namespace`, maxLength: DNS_LABEL_LENGTH };
 
 /** What {@link selectsDaemonSet} uses. */
 export const SELECTION_VARIABLES: readonly Variable[] = [LABELS, NAME];

@@ -15,11 +15,15 @@ import {
 import { exists, literals } from '../cel/lists.ts';
 import { isOneOf, matchesAny, type Operand } from '../cel/pattern.ts';
 import type { LabelSelector, LabelSelectorRequirement } from '../kubernetes/label-selector.ts';
+import { DNS_LABEL_LENGTH } from '../kubernetes/names.ts';
 import { isPattern } from '../kubernetes/pattern.ts';
 
 /** Requesters with more groups, or a longer name, go to the webhook: patterns cost time. */
 const MAX_GROUPS = 64;
 const MAX_NAME_LENGTH = 256;
+
+/** The namespace of the request. */
+export const NAMESPACE_OPERAND: Operand = { value: cel(2)`request.namespace`, maxLength: DNS_LABEL_LENGTH };
 
 /** The name of the requester: a variable of {@link REQUESTER_VARIABLES}. */
 export const USER_NAME = reference('user');

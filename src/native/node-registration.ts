@@ -5,6 +5,7 @@ import { conditionsOf } from '../cel-rules/node-policies.ts';
 import { LABELS } from '../cel-rules/selection.ts';
 import { lacksDeclared, TAINTS } from '../cel-rules/taints.ts';
 import { clearsEntriesAtRegistration } from '../judge/allow-removal.ts';
+import { taintsToSet } from '../judge/declared-taints.ts';
 import { requirementsOf, satisfiable } from '../kubernetes/selector-overlap.ts';
 import { taintIdentity } from '../kubernetes/taint.ts';
 import type { CompiledTaintPolicy, EnsuredTaint } from '../policy/compiled-taint-policy.ts';
@@ -18,16 +19,6 @@ import { missingMessage, reportActions, violationVariables } from './node-messag
 import { puttingTaints } from './put-taints.ts';
 import { DELETED_FROM_NEW_NODE } from './rewrite-allow-removal.ts';
 import type { Target } from './translation.ts';
-
-/** The required and startup taints of a policy, which new nodes get. If it declares one with a value and with any value, the value counts. */
-function registrationTaintsOf({ ensured }: CompiledTaintPolicy): EnsuredTaint[] {
-  const withValue = new Map(ensured.filter(({ anyValue }) => !anyValue).map((one) => [taintIdentity(one.taint), one]));
-  return [
-    ...new Map(
-      ensured.map((one) => [taintIdentity(one.taint), withValue.get(taintIdentity(one.taint)) ?? one]),
-    ).values(),
-  ];
-}
 
 /** The stronger ones of the other policies that may select the same node and set taints when it registers. */
 function strongerThan(policy: CompiledTaintPolicy, others: readonly CompiledTaintPolicy[]): CompiledTaintPolicy[] {
@@ -45,7 +36,7 @@ function isOverridden({ taint, anyValue }: EnsuredTaint, stronger: readonly Comp
     !one.anyValue &&
     (one.taint.value ?? '') !== (taint.value ?? '');
   return any(
-    stronger.filter((one) => registrationTaintsOf(one).some(overrides)).map((one) => conditionsOf(one).selects.after),
+    stronger.filter((one) => taintsToSet(one.ensured).some(overrides)).map((one) => conditionsOf(one).selects.after),
   );
 }
 
@@ -55,7 +46,7 @@ function isOverridden({ taint, anyValue }: EnsuredTaint, stronger: readonly Comp
  * @param others the other policies that are in force
  */
 export function registration(policy: CompiledTaintPolicy, others: readonly CompiledTaintPolicy[]): Assembled[] {
-  const ensured = registrationTaintsOf(policy);
+  const ensured = taintsToSet(policy.ensured);
   if (!isEnforced(policy) || ensured.length === 0) return [];
   // A stronger policy that declares the taint with another value wins.
   const stronger = strongerThan(policy, others);
@@ -89,7 +80,7 @@ export function disallowance(policy: CompiledTaintPolicy): Assembled[] {
 
 /** Reports which required and startup taints a node still lacks when it registers. An Audit policy sets none. */
 export function registrationReport(policy: CompiledTaintPolicy, { purpose }: Target): Assembled[] {
-  const declared = registrationTaintsOf(policy);
+  const declared = taintsToSet(policy.ensured);
   if (declared.length === 0) return [];
   const { variables, missing } = missingTaints(listOfDeclared(declared), declared.length);
   return validating({

@@ -13,8 +13,7 @@ import {
 } from '../cel/expression.ts';
 import { EMPTY, exists, isEmpty, literals, those } from '../cel/lists.ts';
 import { matchesAny } from '../cel/pattern.ts';
-import { NAMESPACE_OPERAND } from '../cel-rules/daemon-set-selection.ts';
-import { IS_NODE, REQUESTER_VARIABLES, USER_NAME } from '../cel-rules/selection.ts';
+import { IS_NODE, NAMESPACE_OPERAND, REQUESTER_VARIABLES, USER_NAME } from '../cel-rules/selection.ts';
 import { VALUE } from '../cel-rules/taints.ts';
 import {
   DEFAULT_SERVICE_ACCOUNT,

@@ -1,7 +1,8 @@
 import type { LabelSelectorRequirement, StringMap } from '../kubernetes/label-selector.ts';
+import { requirementsOf } from '../kubernetes/selector-overlap.ts';
 import type { Taint } from '../kubernetes/taint.ts';
 import { NODE_POOL_LABEL, type NodePool } from '../node-pools/node-pool.ts';
-import { labelRequirement, labelRequirements, type PoolMetadata } from './pool-parts.ts';
+import { labelRequirement, type PoolMetadata } from './pool-parts.ts';
 
 /** The fields of a NodePool of karpenter.sh/v1 that are read here. */
 interface NodePoolObject {
@@ -46,7 +47,7 @@ export function viewKarpenterPool(object: unknown): NodePool | undefined {
     name: metadata.name,
     ...(metadata.uid === undefined ? {} : { uid: metadata.uid }),
     labels: [
-      ...labelRequirements(spec?.template?.metadata?.labels),
+      ...requirementsOf({ matchLabels: spec?.template?.metadata?.labels ?? {} }),
       labelRequirement(NODE_POOL_LABEL, metadata.name),
       ...(group && kind && name ? [labelRequirement(`${group}/${kind.toLowerCase()}`, name)] : []),
       ...(requirements ?? []).map(viewRequirement),

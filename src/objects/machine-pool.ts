@@ -1,9 +1,10 @@
 import { ownValue, type StringMap } from '../kubernetes/label-selector.ts';
 import { isDnsSubdomain, isLabelValue, isQualifiedName } from '../kubernetes/names.ts';
+import { requirementsOf } from '../kubernetes/selector-overlap.ts';
 import { parseTaint, type Taint } from '../kubernetes/taint.ts';
 import { CAPACITY_TAINTS_ANNOTATION, type NodePool } from '../node-pools/node-pool.ts';
 import type { NodeObject } from './node-object.ts';
-import { labelRequirement, labelRequirements, type PoolMetadata } from './pool-parts.ts';
+import { labelRequirement, type PoolMetadata } from './pool-parts.ts';
 
 const MIN_SIZE = 'cluster.x-k8s.io/cluster-api-autoscaler-node-group-min-size';
 const MAX_SIZE = 'cluster.x-k8s.io/cluster-api-autoscaler-node-group-max-size';
@@ -53,7 +54,7 @@ export function viewMachinePool(
     namespace,
     name,
     labels: [
-      ...labelRequirements(spec?.template?.metadata?.labels).filter(({ key }) => isSynced(key)),
+      ...requirementsOf({ matchLabels: spec?.template?.metadata?.labels ?? {} }).filter(({ key }) => isSynced(key)),
       ...textsOf(ownValue(annotations, CAPACITY_LABELS)).flatMap((text) => {
         const [key = '', value] = text.split('=', 2);
         return value === undefined ? [] : [labelRequirement(key.trim(), value.trim())];

@@ -11,7 +11,7 @@ export interface ManagedFields {
 
 /** `metadata.managedFields` of an object that the API server returned. */
 export function managedFieldsOf(object: unknown): readonly ManagedFields[] {
-  return (object as { metadata: { managedFields?: ManagedFields[] } }).metadata.managedFields ?? [];
+  return (object as { metadata: { managedFields?: readonly ManagedFields[] | null } }).metadata.managedFields ?? [];
 }
 
 /**

@@ -14,7 +14,7 @@ import { ownValue } from '../kubernetes/label-selector.ts';
 import { LABEL_VALUE_LENGTH, QUALIFIED_NAME_LENGTH } from '../kubernetes/names.ts';
 import type { Taint } from '../kubernetes/taint.ts';
 import { listPatch } from './list-patch.ts';
-import { lastWriter, type ManagedFields } from './managed-fields.ts';
+import { lastWriter, managedFieldsOf } from './managed-fields.ts';
 import { Bounded, Nullish, RequestMetaSchema, reader } from './object-schema.ts';
 
 /** The part of a Node that is read here; a null list or map counts as an empty one, as in Go. */
@@ -65,14 +65,14 @@ export function viewNodeBoot(node: NodeObject): Pick<NodeBoot, 'bootId' | 'start
 export function taintedSince(node: NodeObject): number | undefined {
   if ((node.spec?.taints ?? []).length === 0) return undefined;
   const { metadata, status } = node as {
-    readonly metadata: { readonly managedFields?: readonly ManagedFields[]; readonly creationTimestamp?: string };
+    readonly metadata: { readonly creationTimestamp?: string };
     readonly status?: {
       readonly conditions?: readonly { type: string; status: string; lastTransitionTime?: string }[] | null;
     } | null;
   };
   const ready = status?.conditions?.find(({ type }) => type === 'Ready');
   if (ready?.status !== 'True') return undefined;
-  const written = lastWriter(metadata.managedFields ?? [], ['spec', 'taints'])?.time ?? metadata.creationTimestamp;
+  const written = lastWriter(managedFieldsOf(node), ['spec', 'taints'])?.time ?? metadata.creationTimestamp;
   const since = Math.max(Date.parse(ready.lastTransitionTime ?? ''), Date.parse(written ?? ''));
   return Number.isNaN(since) ? undefined : since;
 }

@@ -13,8 +13,8 @@ export function groupedCount(value: number, what: string): string {
   return count(value, what).replace(String(value), groupedNumber(value));
 }
 
-/** The texts, at most `count`. If there are more, the last one counts the rest. */
-export function atMost(count: number, texts: readonly string[]): string[] {
-  if (texts.length <= count) return [...texts];
-  return [...texts.slice(0, count - 1), `and ${texts.length - count + 1} more`];
+/** The texts, at most `most`. If there are more, the last one counts the rest. */
+export function atMost(most: number, texts: readonly string[]): string[] {
+  if (texts.length <= most) return [...texts];
+  return [...texts.slice(0, most - 1), `and ${texts.length - most + 1} more`];
 }

@@ -19,7 +19,7 @@ export const OWN_LABEL = 'app.kubernetes.io/name=taintkeeper';
 /** The Secret with the certificates that taintkeeper issues. */
 export const OWN_SECRET = 'taintkeeper-certs';
 
-/** The names of our webhooks and native policies end with it. Names of static native policies go on after it (src/native/native-policy.ts). */
+/** The names of our webhooks and native policies end with it. Names of static native policies go on after it (src/native/manifests.ts). */
 export const OWN_SUFFIX = '.taintkeeper.dev';
 
 /** Whether the webhook or native policy is ours, by its name. */

@@ -4,7 +4,7 @@ import type { LabelSelector } from '../../kubernetes/label-selector.ts';
 import { TOLERATIONS_PATH } from '../../kubernetes/toleration.ts';
 import { asDaemonSet, viewDaemonSet } from '../../objects/daemon-set-object.ts';
 import { machineClusterOf } from '../../objects/machine-pool.ts';
-import { FIELD_MANAGER, lastWriter, type ManagedFields } from '../../objects/managed-fields.ts';
+import { FIELD_MANAGER, lastWriter, managedFieldsOf } from '../../objects/managed-fields.ts';
 import { asNode, taintedSince, viewNode, viewNodeBoot } from '../../objects/node-object.ts';
 import { viewNodeStatus } from '../../objects/node-status.ts';
 import { viewInstalledDaemonSet } from '../../objects/workload-object.ts';
@@ -80,7 +80,7 @@ export function projectNode(object: unknown): ClusterNode {
 /** @throws MalformedObjectError */
 export function projectDaemonSet(object: unknown): ClusterDaemonSet {
   const daemonSet = object as {
-    metadata: { namespace?: string; generation?: number; managedFields?: readonly ManagedFields[] };
+    metadata: { namespace?: string; generation?: number };
     spec: { selector: LabelSelector; updateStrategy?: { type?: string } };
     status?: {
       observedGeneration?: number;
@@ -91,7 +91,7 @@ export function projectDaemonSet(object: unknown): ClusterDaemonSet {
   };
   const { metadata, spec, status = {} } = daemonSet;
   const { priorityClass, pluginDirectories, controller: _, ...scheduling } = viewInstalledDaemonSet(object, [], '');
-  const own = (metadata.managedFields ?? []).filter(({ manager }) => manager === FIELD_MANAGER);
+  const own = managedFieldsOf(object).filter(({ manager }) => manager === FIELD_MANAGER);
   const patchedAt = Date.parse(lastWriter(own, TOLERATIONS_PATH)?.time ?? '');
   return {
     ...scheduling,

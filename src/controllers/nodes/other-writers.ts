@@ -1,11 +1,6 @@
 import type { ApiClient } from '../../cluster/client/api-client.ts';
 import { findObject } from '../../cluster/client/find-object.ts';
-import { describeOwner, fieldOwner, type ManagedFields } from '../../objects/managed-fields.ts';
-
-/** The part of a Node that is read. */
-interface NodeWithManagers {
-  readonly metadata: { readonly managedFields?: readonly ManagedFields[] };
-}
+import { describeOwner, fieldOwner, managedFieldsOf } from '../../objects/managed-fields.ts';
 
 /**
  * The last writer of the taints of the node, except taintkeeper, in words. Undefined if the node or the field does not exist: a field that was removed
@@ -13,8 +8,8 @@ interface NodeWithManagers {
  * @throws ApiError
  */
 export async function otherWriterOf(client: Pick<ApiClient, 'request'>, name: string): Promise<string | undefined> {
-  const node = await findObject<NodeWithManagers>(client, `/api/v1/nodes/${name}`);
-  const owner = node && fieldOwner(node.metadata.managedFields ?? [], ['spec', 'taints']);
+  const node = await findObject(client, `/api/v1/nodes/${name}`);
+  const owner = node === undefined ? undefined : fieldOwner(managedFieldsOf(node), ['spec', 'taints']);
   if (!owner) return undefined;
   // Without the time, Events are equal and counted as one.
   const { time: _, ...who } = owner;

@@ -1,5 +1,4 @@
 import { sameTaint, type Taint } from '../../kubernetes/taint.ts';
-import type { StoredNode } from '../node-view.ts';
 
 /** The startup taints that the leader set again after a reboot, and that the API server did not store. The object looks as if a user had removed them. */
 export interface UnstoredTaints {
@@ -15,9 +14,10 @@ export function unstoredIn(bootId: string | undefined, taints: readonly Taint[])
 /** The taints that the Node has not got since, in the boot into which it rebooted. */
 export function stillUnstored(
   unstored: UnstoredTaints | undefined,
-  { bootId, taints }: Pick<StoredNode, 'bootId' | 'taints'>,
+  { bootId, taints }: { readonly bootId?: string | undefined; readonly taints: readonly Taint[] },
 ): readonly Taint[] {
-  return without(unstored, bootId, taints);
+  if (unstored === undefined || unstored.bootId !== bootId) return [];
+  return unstored.taints.filter((taint) => !taints.some((one) => sameTaint(one, taint)));
 }
 
 /** After a write of these taints, of which the API server has not stored some. Those of an earlier write in the same boot stay. */
@@ -26,14 +26,5 @@ export function unstoredAfterWrite(
   sent: readonly Taint[],
   { bootId, taints }: UnstoredTaints,
 ): UnstoredTaints | undefined {
-  return unstoredIn(bootId, [...without(before, bootId, sent), ...taints]);
-}
-
-function without(
-  unstored: UnstoredTaints | undefined,
-  bootId: string | undefined,
-  taints: readonly Taint[],
-): readonly Taint[] {
-  if (unstored === undefined || unstored.bootId !== bootId) return [];
-  return unstored.taints.filter((taint) => !taints.some((one) => sameTaint(one, taint)));
+  return unstoredIn(bootId, [...stillUnstored(before, { bootId, taints: sent }), ...taints]);
 }
