@@ -68,15 +68,19 @@ export async function nodeMap({ nodes, compiled, startupOn, isInConflict }: Node
     const selecting = selectingPolicies(compiled, node.labels);
     if (selecting.length > 0) {
       const { cells, lost } = cellsOf(node, columns, selecting, isInConflict);
-      const noted = lost.map(({ note, ...loss }) => ({ ...loss, note: notes.add(note) }));
+      const lostCells: [column: number, note: number][] = [];
+      for (const { index, column, cell, note } of lost) {
+        const known = notes.add(note);
+        lostCells.push([index, known.index]);
+        losses.push({ node: node.name, column, cell, note: known.item });
+      }
       rows.push({
         name: node.name,
         ready: node.ready,
         cells,
-        ...(noted.length > 0 ? { losses: noted.map(({ index, note }) => [index, note.index]) } : {}),
+        ...(lostCells.length > 0 ? { losses: lostCells } : {}),
         pool: pools.add(poolName(node.labels, selecting)).index,
       });
-      for (const { column, cell, note } of noted) losses.push({ node: node.name, column, cell, note: note.item });
     } else unselected++;
     const what = waiting.length < MAX_WAITING ? startupOn(node.name) : undefined;
     if (what !== undefined) waiting.push(waitingNode(node, what));

@@ -66,8 +66,8 @@ function missingBy(policy: PolicyState, place: Place, leaderView: LeaderView | u
   if (violating === 0 || kind === 'TolerationRestriction') return [];
   const harm = mode === 'Audit' ? 'Reported' : 'Missing';
   const violators = policy.violators.map(({ text }) => text);
-  const places = new Map(policy.violators.map((violator) => [violator.text, violator.place]));
-  const problem = { harm, count: violating, place, nameAt: (one: string) => places.get(one) } as const;
+  const nameAt = (one: string) => policy.violators.find(({ text }) => text === one)?.place;
+  const problem = { harm, count: violating, place, nameAt } as const;
   // The status names only the first few.
   const withNames = (names: readonly string[]) => [...names, ...Array<string>(violating - violators.length).fill('')];
   const [first] = violators;

@@ -4,6 +4,7 @@ import { isTransientTaintKey } from '../kubernetes/transient-taints.ts';
 import type { TaintPolicy } from '../policy/policy.ts';
 import type { PolicySelector } from '../policy/selector.ts';
 import type { TaintMode } from '../policy/taint-policy.ts';
+import { groupsBy } from '../runtime/groups-by.ts';
 import { isFor, selectorsFor } from './declared-selectors.ts';
 import { policyName } from './derived-policy-name.ts';
 import type { MachineConfiguration } from './machine-configuration.ts';
@@ -34,7 +35,7 @@ export interface DerivationOptions {
  * @throws InputError with the places, for files that contradict each other, or whose nodes cannot be distinguished from others
  */
 export function derivePolicies(declarations: readonly NodeDeclaration[], options: DerivationOptions): DerivedPolicy[] {
-  const groups = [...Map.groupBy(declarations, groupKey).values()].filter((group) => lastingOf(group[0]).length > 0);
+  const groups = groupsBy(declarations, groupKey).filter(([first]) => lastingOf(first).length > 0);
   const faults: string[] = [];
   const names = new Set<string>();
   const derived = groups.flatMap((group): DerivedPolicy[] => {
@@ -81,13 +82,16 @@ function groupKey(declaration: NodeDeclaration): string {
   return [isControlPlane, ...lastingOf(declaration).map(formatTaint).sort()].join(' ');
 }
 
-function lastingOf(declaration: NodeDeclaration | undefined): NodeTaint[] {
-  return (declaration?.taints ?? []).filter(({ key }) => !isTransientTaintKey(key));
+function lastingOf({ taints }: NodeDeclaration): NodeTaint[] {
+  return taints.filter(({ key }) => !isTransientTaintKey(key));
 }
+
+/** Declarations of the same taints. */
+type DeclarationGroup = readonly [NodeDeclaration, ...NodeDeclaration[]];
 
 /** The first selector that selects all nodes of the group, and none of a file that does not declare the group's taints. */
 function selectorOf(
-  group: readonly NodeDeclaration[],
+  group: DeclarationGroup,
   all: readonly NodeDeclaration[],
   given: PolicySelector | undefined,
 ): PolicySelector | string {
@@ -105,9 +109,9 @@ function selectorOf(
 }
 
 /** Why a policy for the nodes of the group must not select the nodes of the other file. */
-function clashOf(group: readonly NodeDeclaration[], other: NodeDeclaration, given: boolean): string | undefined {
+function clashOf([first]: DeclarationGroup, other: NodeDeclaration, given: boolean): string | undefined {
   const declared = new Map(other.taints.map((taint) => [taintIdentity(taint), taint]));
-  for (const taint of lastingOf(group[0])) {
+  for (const taint of lastingOf(first)) {
     const counterpart = declared.get(taintIdentity(taint));
     const advice = given
       ? '--node-selector is for the nodes of all files: name only files of alike nodes'

@@ -1,3 +1,4 @@
+import { OWN_LEASE } from '../../cluster/installation/own-names.ts';
 import { consequence, type Finding, finding, needs } from '../check.ts';
 import type { Facts } from '../facts/facts.ts';
 import type { Installation } from '../facts/installation.ts';
@@ -11,7 +12,7 @@ export function checkLeader({ lease, installation }: Pick<Facts, 'lease' | 'inst
 
 function leadership(lease: LeaseWatch, installation: Installation): Finding {
   const { holder, renewTime, watchedSeconds } = lease;
-  const name = `Lease ${installation.namespace}/${installation.lease}`;
+  const name = `Lease ${installation.namespace}/${OWN_LEASE}`;
   if (hasLeader(lease)) return finding('ok', `${holder} holds ${name} and renews it`);
   const evidence = holder
     ? `${name} is held by ${holder}, which has not renewed it in ${watchedSeconds} s (last: ${renewTime ?? 'never'})`

@@ -1,4 +1,4 @@
-import { OWN_ACCOUNT, OWN_LEASE, OWN_SERVICE } from '../../cluster/installation/own-names.ts';
+import { OWN_ACCOUNT, OWN_SERVICE } from '../../cluster/installation/own-names.ts';
 import { RELEASE_ANNOTATION } from '../../coverage/workload.ts';
 import { ownValue, type StringMap } from '../../kubernetes/label-selector.ts';
 import { isDnsSubdomain } from '../../kubernetes/names.ts';
@@ -14,8 +14,6 @@ export interface Installation {
   readonly deployment: InstalledDeployment | undefined;
   /** Its service account. */
   readonly account: string;
-  /** Its Lease, which has the name of the Service. */
-  readonly lease: string;
   /** The ConfigMap with default policies, if there is one. */
   readonly defaultPolicies: string | undefined;
   /** Whether it runs with `--audit`. */
@@ -75,7 +73,6 @@ export function viewInstallation({ metadata, spec }: DeploymentObject): Installa
       certificates: certificateSource(spec.template.spec),
     },
     account: serviceAccountName,
-    lease: OWN_LEASE,
     defaultPolicies: named('default-policies'),
     audit: args.includes('--audit'),
     ownerClusterRole: option('owner-cluster-role'),
@@ -90,7 +87,6 @@ export function asTheManifests({ namespace, service }: Pick<Installation, 'names
     service,
     deployment: undefined,
     account: OWN_ACCOUNT,
-    lease: OWN_LEASE,
     defaultPolicies: undefined,
     audit: false,
     ownerClusterRole: undefined,

@@ -1,6 +1,7 @@
 import { CONFIGURATION_NAME } from '../../cluster/admission-registration/webhook-configurations.ts';
 import type { ApiClient } from '../../cluster/client/api-client.ts';
 import { isForbidden } from '../../cluster/client/api-error.ts';
+import { OWN_LEASE } from '../../cluster/installation/own-names.ts';
 import { type Access, type AccessSubject, accessesOf, isAllowed, whoAmI } from '../../cluster/rights/access-review.ts';
 import {
   type NamedObjects,
@@ -29,6 +30,7 @@ export function neededRights(installation: Installation): Access[] {
   const certificates = installation.deployment?.certificates ?? OWN_CERTIFICATES;
   const names: NamedObjects = {
     ...installation,
+    lease: OWN_LEASE,
     secret: certificates.kind === 'secret' ? certificates.secret : undefined,
   };
   return Object.entries(NEEDED_RULES).flatMap(([scope, rules]) =>

@@ -1,5 +1,6 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import type { ApiClient } from '../../cluster/client/api-client.ts';
+import { OWN_LEASE } from '../../cluster/installation/own-names.ts';
 import { holderOf, leaseStore } from '../../cluster/lease/lease.ts';
 import type { Installation } from './installation.ts';
 
@@ -29,10 +30,10 @@ const REQUEST_TIMEOUT_MS = 3_000;
  */
 export async function watchLease(
   client: ApiClient,
-  { namespace, lease }: Pick<Installation, 'namespace' | 'lease'>,
+  { namespace }: Pick<Installation, 'namespace'>,
   { watchMs = WATCH_MS } = {},
 ): Promise<LeaseWatch> {
-  const store = leaseStore(client, namespace, lease);
+  const store = leaseStore(client, namespace, OWN_LEASE);
   const started = performance.now();
   const readLease = () =>
     store.read({ timeoutMs: REQUEST_TIMEOUT_MS, signal: AbortSignal.timeout(REQUEST_TIMEOUT_MS) });

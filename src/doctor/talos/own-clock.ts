@@ -5,6 +5,7 @@ import { invalidAt } from '../../certs/inspect.ts';
 import type { TalosContext } from '../../talos/talosconfig.ts';
 import { consequence, type Finding, finding } from '../check.ts';
 import { hostPort } from '../facts/dial.ts';
+import { certificateCheckAt } from './check-names.ts';
 import type { DialledApi } from './dial-apid.ts';
 import { SET_CLOCK } from './remedies.ts';
 
@@ -12,8 +13,8 @@ import { SET_CLOCK } from './remedies.ts';
 export interface OwnClock {
   readonly is: 'ahead' | 'behind';
   readonly proof: string;
-  /** Whether the certificate of a node is not valid by this clock. Otherwise only the client certificate is not. */
-  readonly isSeenAtNode: boolean;
+  /** The nodes whose certificates show it. None if only the client certificate does. */
+  readonly shownBy: readonly string[];
 }
 
 /**
@@ -28,7 +29,7 @@ export function ownClock({ ca, crt }: TalosContext, dialled: readonly DialledApi
   const [first] = nodes;
   // Several nodes rarely have the same wrong time.
   if (first?.clock && nodes.length > 1 && nodes.every(({ clock }) => clock === first.clock))
-    return { is: first.clock, proof: 'the certificates of all nodes show it', isSeenAtNode: true };
+    return { is: first.clock, proof: 'the certificates of all nodes show it', shownBy: nodes.map(({ at }) => at) };
 
   const [client] = parseCertificates(crt);
   const is = client && clockBy(client, now);
@@ -36,14 +37,17 @@ export function ownClock({ ca, crt }: TalosContext, dialled: readonly DialledApi
   // By the clock of a node that says so, it has expired as well.
   const cas = parseCertificates(ca);
   const judging = nodes.filter(({ leaf, refusal = '' }) => signerOf(leaf, cas) && !/expired/.test(refusal));
-  const witness = judging.find(({ clock }) => clock === is);
-  if (witness) return { is, proof: 'by it, the client certificate is not valid either', isSeenAtNode: true };
+  const witnesses = judging.filter(({ clock }) => clock === is);
+  if (witnesses.length > 0) {
+    const shownBy = witnesses.map(({ at }) => at);
+    return { is, proof: 'by it, the client certificate is not valid either', shownBy };
+  }
   const accepting = judging.find(({ refusal }) => refusal === undefined);
-  return accepting && { is, proof: `${accepting.at} accepts it`, isSeenAtNode: false };
+  return accepting && { is, proof: `${accepting.at} accepts it`, shownBy: [] };
 }
 
 /**
- * The problem that the client certificate is not valid by the wrong clock of this machine. It follows from the certificate of the node that shows the
+ * The problem that the client certificate is not valid by the wrong clock of this machine. It follows from the certificate of a node that shows the
  * same. Undefined if the clock is not the cause.
  */
 export function clientByClock(
@@ -53,15 +57,14 @@ export function clientByClock(
 ): Finding<string> | undefined {
   const [client] = parseCertificates(crt);
   if (!client || !clock || clockBy(client, now) !== clock.is) return undefined;
-  const { is, proof, isSeenAtNode } = clock;
+  const { is, proof, shownBy } = clock;
   const told = `by this machine's clock, it is ${invalidAt(client, now)}`;
   const other = is === 'ahead' ? 'behind' : 'ahead';
   const evidence = `clocks: ${told}, and ${proof}: this machine's clock is ${is}, or the node's is ${other}`;
   return consequence(
     finding('problem', evidence, SET_CLOCK),
     (cause) => `${told}, and that clock is ${is}: see ${cause}`,
-    // It follows from the certificate of any node that shows the same.
-    isSeenAtNode ? undefined : [],
+    shownBy.map(certificateCheckAt),
   );
 }
 

@@ -6,7 +6,9 @@ import { checkApi, checkApiCertificate } from './talos-api.ts';
 import type { TalosCheck, TalosFacts } from './talos-facts.ts';
 import { checkClient, checkContext } from './talosconfig-checks.ts';
 
-/** All checks, in the order in which they are printed: two for each address, and one for each node that is to get a configuration. */
+/**
+ * All checks, in the order in which they are printed: for each address two, and for a configuration one for each version of Talos and one for each node.
+ */
 export function talosChecks({ apis, answers, desired }: TalosFacts): TalosCheck[] {
   const addresses = apis.map((api) => ({ api, address: hostPort(api.host, api.port) }));
   const certificateChecks = addresses.map(({ address }) => certificateCheckAt(address));

@@ -255,6 +255,17 @@ describe('the clock of this machine is ahead, so that the client certificate loo
     expect(checks.find(({ name }) => name === 'client certificate')?.state).toBe('skipped');
   });
 
+  it('which a node shows, and not one whose certificate is not valid yet', async () => {
+    const later = await startApid(await servingPair(ca, { from: 500, to: 600 }), ca);
+    const expired = await startApid(await servingPair(ca), ca);
+    setClock(400);
+    const { checks } = await diagnosed(talosconfig([later, expired], ca, client));
+    expect(checks.find(({ name }) => name === 'client certificate')).toMatchObject({
+      state: 'skipped',
+      evidence: expect.stringMatching(`clock is ahead: see ${expired}$`),
+    });
+  });
+
   it('which is said of the client certificate, where the nodes are of another cluster', async () => {
     const other = await talosCa();
     const both = await Promise.all([1, 2].map(async () => startApid(await servingPair(other), other)));

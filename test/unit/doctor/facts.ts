@@ -193,7 +193,6 @@ export const INSTALLATION: Installation = {
     certificates: OWN_CERTIFICATES,
   },
   account: 'taintkeeper',
-  lease: 'taintkeeper',
   defaultPolicies: 'taintkeeper-default-policies',
   audit: false,
   ownerClusterRole: 'taintkeeper',

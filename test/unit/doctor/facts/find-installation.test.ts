@@ -4,7 +4,6 @@ import { INSTALL } from '../../../../scripts/chart.ts';
 import { checkInstallation } from '../../../../src/doctor/checks/installation.ts';
 import type { InstallationChoice } from '../../../../src/doctor/facts/choose-installation.ts';
 import { findInstallation } from '../../../../src/doctor/facts/find-installation.ts';
-import { asTheManifests } from '../../../../src/doctor/facts/installation.ts';
 import { reinstall } from '../../../../src/doctor/reinstall.ts';
 import { objectsOf } from '../../../e2e/kubernetes-objects.ts';
 import { answer, clientFor, refusal, startFakeApi } from '../../cluster/client/fake-api.ts';
@@ -99,10 +98,6 @@ it('takes what the manifests have where there is no Deployment', async () => {
   const { search } = await find({ services: [service('taintkeeper')], bound: ['taintkeeper'] });
   const nothing = { deployment: undefined, defaultPolicies: undefined, ownerClusterRole: undefined };
   expect(search.chosen).toEqual({ ...INSTALLATION, ...nothing });
-});
-
-it('knows the Lease also if the webhooks call a Service of another name', () => {
-  expect(asTheManifests({ namespace: 'taintkeeper', service: 'other' }).lease).toBe('taintkeeper');
 });
 
 it('takes the last of several arguments, as the program does, and ignores those of sidecars', async () => {

@@ -4,7 +4,7 @@ import { LONGEST_WAIT_MS } from '../../../longest-wait.ts';
 import { absentStatus } from '../../cluster/client/absent.ts';
 import { answer, clientFor, startFakeApi } from '../../cluster/client/fake-api.ts';
 
-const PLACE = { namespace: 'taintkeeper', lease: 'taintkeeper' };
+const PLACE = { namespace: 'taintkeeper' };
 const lease = (resourceVersion: number, holderIdentity: string) => ({
   metadata: { resourceVersion: String(resourceVersion) },
   spec: { holderIdentity, renewTime: '2001-01-01T00:00:00.000000Z' },
