@@ -60,8 +60,8 @@ describeWithControlPlane('what the default installation may not do', {}, (cp) =>
     const { body } = await cp().request<{ status?: PolicyStatus }>(admin, 'GET', `${POLICIES_PATH[kind]}/${name}`);
     return Object.fromEntries((body.status?.conditions ?? []).map((condition) => [condition.type, condition]));
   }
-  const expectConditions = (kind: PolicyKind, name: string) =>
-    expect.poll(() => conditionsOf(kind, name), { timeout: TIMEOUT_MS, interval: 500 });
+  const expectConditions = (kind: PolicyKind, name: string, timeout = TIMEOUT_MS) =>
+    expect.poll(() => conditionsOf(kind, name), { timeout, interval: 500 });
   async function change(command: 'apply' | 'delete', value: GrantingValue): Promise<void> {
     expect(await cp().kubectl([command, '-f', RIGHTS[value]])).toMatchObject({ code: 0 });
   }
@@ -172,13 +172,13 @@ describeWithControlPlane('what the default installation may not do', {}, (cp) =>
       expect(answer.status).toBe(200);
       await installation.replica('b').stop();
       await installation.start(['c'], { args: ['--owner-cluster-role', 'taintkeeper'] });
-      await expect
-        .poll(() => conditionsOf('TolerationPolicy', 'patching'), { timeout: TEST_TIMEOUT_MS / 2, interval: 500 })
-        .toMatchObject({
-          Ready: { status: 'True' },
-          Stalled: { reason: 'NotListed', message: expect.stringContaining('the leader cannot list DaemonSets: ') },
-        });
-      await expectConditions('TaintPolicy', 'backed').toMatchObject({ Backstop: { reason: 'NotPermitted' } });
+      const notListed = {
+        Ready: { status: 'True' },
+        Stalled: { reason: 'NotListed', message: expect.stringContaining('the leader cannot list DaemonSets: ') },
+      };
+      await expectConditions('TolerationPolicy', 'patching', TEST_TIMEOUT_MS / 2).toMatchObject(notListed);
+      await expectConditions('RecoveryPolicy', 'recovering').toMatchObject(notListed);
+      await expectConditions('TaintPolicy', 'backed').toMatchObject({ Stalled: { reason: 'BackstopNotInForce' } });
     },
     TEST_TIMEOUT_MS,
   );

@@ -32,7 +32,7 @@ export const list = (name: string, number: number, typeName: string): Field => (
 });
 
 /** A service of a .proto file, as far as the kubelet calls it. */
-interface Service {
+interface ServiceDescription {
   readonly package: string;
   readonly name: string;
   /** The fields of each message. */
@@ -42,7 +42,7 @@ interface Service {
   >;
 }
 
-export function describeService({ package: ns, name, messages, methods }: Service): DescService {
+export function describeService({ package: ns, name, messages, methods }: ServiceDescription): DescService {
   const file = {
     ...{ name: `${ns}.proto`, syntax: 'proto3', package: ns },
     messageType: Object.entries(messages).map(([message, field]) => ({ name: message, field: [...field] })),
@@ -62,9 +62,15 @@ export function describeService({ package: ns, name, messages, methods }: Servic
 }
 
 /** A method that answers once. */
-export const unary = (service: DescService, name: string) => service.method[name] as DescMethodUnary;
+export const unary = (service: DescService, name: string) => methodOf(service, name) as DescMethodUnary;
 /** A method that answers again and again. */
-export const streaming = (service: DescService, name: string) => service.method[name] as DescMethodServerStreaming;
+export const streaming = (service: DescService, name: string) => methodOf(service, name) as DescMethodServerStreaming;
+
+function methodOf(service: DescService, name: string) {
+  const method = service.method[name];
+  if (!method) throw new Error(`there is no ${service.typeName}/${name}`);
+  return method;
+}
 
 /** k8s.io/kubelet/pkg/apis/pluginregistration/v1/api.proto */
 const REGISTRATION = describeService({

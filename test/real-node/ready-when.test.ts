@@ -5,6 +5,7 @@ import type { Version } from '../control-plane/follow.ts';
 import { succeeded } from '../control-plane/rest.ts';
 import { admin } from '../control-plane/users.ts';
 import { waitUntil } from '../control-plane/wait-until.ts';
+import { daemonSetManifest } from '../e2e/daemon-sets.ts';
 import { skipFor } from '../skip-for.ts';
 import { type Conditioned, isReady } from './conditions.ts';
 import { killLeader } from './measure/health.ts';
@@ -53,40 +54,28 @@ describe('a real node that registers with startup taints', skipFor(obstacleToRea
     node = await startWaitingNode({ rights: [RIGHTS.listPods], readyWhen: READY_WHEN });
     pods = await node.follow<Pod>('/api/v1/pods');
     await node.deregister();
-    await createDaemonSet('agents', 'agent', node.machine.name);
+    await createDaemonSet('agents', 'agent');
     // Its pod never gets Ready.
-    await createDaemonSet('tenant', 'broken', node.machine.name);
+    await createDaemonSet('tenant', 'broken');
     await node.register();
   }, 300_000);
   afterAll(() => node?.stop());
 
   /** Its pod on the node is Ready once the node has a file of its name in {@link FLAGS}. */
-  async function createDaemonSet(namespace: string, name: string, on: string): Promise<void> {
+  async function createDaemonSet(namespace: string, name: string): Promise<void> {
     await kubectl(node.cluster, ['create', 'namespace', namespace]);
     const container = {
       ...{ name: 'sleep', image: 'localhost/busybox:1' },
       readinessProbe: { exec: { command: ['/bin/busybox', 'test', '-e', `${FLAGS}/${name}`] }, periodSeconds: 1 },
       volumeMounts: [{ name: 'flags', mountPath: FLAGS }],
     };
-    const daemonSet = {
-      apiVersion: 'apps/v1',
-      kind: 'DaemonSet',
-      metadata: { namespace, name },
-      spec: {
-        selector: { matchLabels: { app: name } },
-        template: {
-          metadata: { labels: { app: name } },
-          spec: {
-            nodeSelector: { 'kubernetes.io/hostname': on },
-            tolerations: [{ operator: 'Exists' }],
-            terminationGracePeriodSeconds: 0,
-            containers: [container],
-            volumes: [{ name: 'flags', hostPath: { path: FLAGS, type: 'DirectoryOrCreate' } }],
-          },
-        },
-      },
-    };
-    await kubectl(node.cluster, ['apply', '-f', '-'], JSON.stringify(daemonSet));
+    const manifest = daemonSetManifest(namespace, name, {
+      nodeSelector: { 'kubernetes.io/hostname': node.machine.name },
+      tolerations: [{ operator: 'Exists' }],
+      containers: [container],
+      volumes: [{ name: 'flags', hostPath: { path: FLAGS, type: 'DirectoryOrCreate' } }],
+    });
+    await kubectl(node.cluster, ['apply', '-f', '-'], JSON.stringify(manifest));
   }
 
   /** As an agent on the node does. */
@@ -160,6 +149,7 @@ describe('a real node that registers with startup taints', skipFor(obstacleToRea
     const untainted = await node.untainted(LATE);
     const deadlineMs = DEADLINE_SECONDS * 1_000;
     expect(untainted.at - Date.parse(untainted.value.metadata.creationTimestamp)).toBeGreaterThanOrEqual(deadlineMs);
+    expect(untainted.at).toBeGreaterThan(nextLeadsAt);
     // Less by what `nextLeadsAt` may be late.
     expect(untainted.at - nextLeadsAt).toBeLessThan(deadlineMs - 1_000);
   });

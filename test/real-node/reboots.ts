@@ -1,13 +1,15 @@
 import { RIGHTS } from '../../scripts/chart.ts';
 import { type ApiClient, connect } from '../../src/cluster/client/api-client.ts';
 import { parseStartupBoot, STARTUP_BOOT_ANNOTATION } from '../../src/judge/node-boot.ts';
-import { follow } from '../control-plane/follow.ts';
+import { follow, followVersions, type Version } from '../control-plane/follow.ts';
 import { admin } from '../control-plane/users.ts';
 import { waitUntil } from '../control-plane/wait-until.ts';
+import { daemonSetManifest } from '../e2e/daemon-sets.ts';
 import { policyObject } from '../e2e/policy-objects.ts';
 import { type Conditioned, isReady } from './conditions.ts';
 import { installProduct, kubectl } from './product.ts';
 import { type RealCluster, startRealCluster } from './real-cluster.ts';
+import { isTainted } from './waiting-node.ts';
 
 const TAINT = { key: 'example.com/agent', effect: 'NoSchedule' };
 const NAMESPACE = 'default';
@@ -59,13 +61,6 @@ interface Pod {
   };
 }
 
-interface Seen<T> {
-  readonly at: number;
-  /** Orders what happened, of all resources. */
-  readonly resourceVersion: number;
-  readonly value: T;
-}
-
 /** @param image an archive of the product's image; without it, the Dockerfile is built */
 export async function startRebootingNode(image?: string): Promise<RebootingNode> {
   const cluster = await startRealCluster({ nodes: 2, ...(image === undefined ? {} : { productImage: image }) });
@@ -83,18 +78,17 @@ export async function startRebootingNode(image?: string): Promise<RebootingNode>
     await kubectl(cluster, ['uncordon', NODE]);
     await kubectl(cluster, ['apply', '-f', RIGHTS.listPods]);
     client = await connect({ kubeconfig: await cluster.kubeconfigFile(admin), userAgent: 'reboots' });
-    const nodes: Seen<Node>[] = [];
-    const bound = new Map<string, Seen<string>>();
-    const agents: Seen<Pod>[] = [];
-    const watchedNodes = follow<Node>(client, '/api/v1/nodes', stopping.signal, (value, resourceVersion, name) => {
-      if (name === NODE) nodes.push({ at: Date.now(), resourceVersion, value });
-    });
+    const bound = new Map<string, Version<string>>();
+    const agents: Version<Pod>[] = [];
     const watchedPods = follow<Pod>(client, PODS, stopping.signal, (value, resourceVersion, name) => {
       const seen = { at: Date.now(), resourceVersion };
       if (value.metadata.labels?.app === 'agent') agents.push({ ...seen, value });
       else if (value.spec.nodeName && !bound.has(name)) bound.set(name, { ...seen, value: name });
     });
-    await Promise.all([watchedNodes.synced, watchedPods.synced]);
+    const [nodes] = await Promise.all([
+      followVersions<Node>(client, '/api/v1/nodes', stopping.signal, NODE),
+      watchedPods.synced,
+    ]);
     await createAgent(cluster);
     await applyPolicy(cluster);
     await waitUntil(() => recordedBoot(nodes.at(-1)?.value) && (agents.some(isReadyAgent) || undefined), {
@@ -109,13 +103,12 @@ export async function startRebootingNode(image?: string): Promise<RebootingNode>
 }
 
 interface History {
-  readonly nodes: readonly Seen<Node>[];
-  readonly bound: ReadonlyMap<string, Seen<string>>;
-  readonly agents: readonly Seen<Pod>[];
+  readonly nodes: readonly Version<Node>[];
+  readonly bound: ReadonlyMap<string, Version<string>>;
+  readonly agents: readonly Version<Pod>[];
 }
 
-const isTainted = ({ spec }: Node) => (spec.taints ?? []).some(({ key }) => key === TAINT.key);
-const isReadyAgent = ({ value }: Seen<Pod>) => isReady(value.status);
+const isReadyAgent = ({ value }: Version<Pod>) => isReady(value.status);
 const recordedBoot = (node: Node | undefined) =>
   parseStartupBoot(node?.metadata.annotations?.[STARTUP_BOOT_ANNOTATION]);
 
@@ -138,8 +131,8 @@ function rebooting(cluster: RealCluster, { nodes, bound, agents }: History): Omi
           otherwise: () => `${NODE}: ${JSON.stringify(nodes.at(-1)?.value.spec)}`,
         });
       const reported = await after(({ status }) => status.nodeInfo.bootID !== bootBefore, off);
-      const set = await after(isTainted, off);
-      const removed = await after((node) => !isTainted(node), set.resourceVersion);
+      const set = await after((node) => isTainted(node, TAINT.key), off);
+      const removed = await after((node) => !isTainted(node, TAINT.key), set.resourceVersion);
       await pods.stop();
       const ready = agents.find((one) => one.resourceVersion > set.resourceVersion && isReadyAgent(one));
       const startedAt = ready?.value.status?.containerStatuses?.[0]?.state?.running?.startedAt ?? '';
@@ -194,34 +187,21 @@ function createPods(cluster: RealCluster): { stop(): Promise<void> } {
 }
 
 async function createAgent(cluster: RealCluster): Promise<void> {
-  const daemonSet = {
-    apiVersion: 'apps/v1',
-    kind: 'DaemonSet',
-    metadata: { name: 'agent' },
-    spec: {
-      selector: { matchLabels: { app: 'agent' } },
-      template: {
-        metadata: { labels: { app: 'agent' } },
-        spec: {
-          nodeSelector: { 'kubernetes.io/hostname': NODE },
-          tolerations: [{ operator: 'Exists' }],
-          terminationGracePeriodSeconds: 0,
-          containers: [
-            {
-              name: 'sleep',
-              image: 'localhost/busybox:1',
-              readinessProbe: {
-                exec: { command: ['/bin/busybox', 'true'] },
-                initialDelaySeconds: READY_AFTER_SECONDS,
-                periodSeconds: 1,
-              },
-            },
-          ],
-        },
-      },
+  const container = {
+    name: 'sleep',
+    image: 'localhost/busybox:1',
+    readinessProbe: {
+      exec: { command: ['/bin/busybox', 'true'] },
+      initialDelaySeconds: READY_AFTER_SECONDS,
+      periodSeconds: 1,
     },
   };
-  await kubectl(cluster, ['apply', '-n', NAMESPACE, '-f', '-'], JSON.stringify(daemonSet));
+  const manifest = daemonSetManifest(NAMESPACE, 'agent', {
+    nodeSelector: { 'kubernetes.io/hostname': NODE },
+    tolerations: [{ operator: 'Exists' }],
+    containers: [container],
+  });
+  await kubectl(cluster, ['apply', '-f', '-'], JSON.stringify(manifest));
 }
 
 async function applyPolicy(cluster: RealCluster): Promise<void> {

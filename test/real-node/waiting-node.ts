@@ -20,7 +20,7 @@ export interface Node {
   readonly status: Conditioned & { readonly allocatable?: Readonly<Record<string, string>> };
 }
 
-export function isTainted({ spec }: Node, key: string): boolean {
+export function isTainted({ spec }: Pick<Node, 'spec'>, key: string): boolean {
   return (spec.taints ?? []).some((taint) => taint.key === key);
 }
 

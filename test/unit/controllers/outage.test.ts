@@ -17,7 +17,7 @@ it('is reported after half a minute, with the last error', () => {
   expect(outage.error()).toBe('HTTP 500');
 });
 
-it('ends with the connection, and the next one counts from its own begin', () => {
+it('ends with the connection, and the next one counts from its own beginning', () => {
   const outage = createOutage();
   outage.observe(failed('HTTP 503'));
   vi.advanceTimersByTime(30_000);

@@ -90,7 +90,9 @@ describe('the summary of a policy', () => {
 
   it('is failed if the policy cannot be used', () => {
     expect(summaryOf(object('a', SPOILED))).toEqual({
-      ...{ level: 'failed', word: 'not in force', why: expect.stringMatching(/^spec\.mode: /) },
+      level: 'failed',
+      word: 'not in force',
+      why: expect.stringMatching(/^spec\.mode: /),
     });
   });
 

@@ -78,7 +78,7 @@ describe('the next position', () => {
     },
     { after: 'a state without an order', next: checked(IN_DOUBT, 'b'), changed: {} },
     { after: 'a state that the API server does not say', next: checked(IN_DOUBT, undefined), changed: {} },
-    { after: 'a list, whatever happened before', next: listed('7', 1_000), changed: {} },
+    { after: 'a list', next: listed('7', 1_000), changed: {} },
   ])('after $after', ({ next, changed }) => {
     expect(next).toEqual({ version: '7', relistAt: 1_000, isInDoubt: false, fruitless: 0, ...changed });
   });

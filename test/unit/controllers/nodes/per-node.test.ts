@@ -54,7 +54,7 @@ function startWatches() {
   return { api, options, takePlaces };
 }
 
-describe('after one call, nothing of a deleted Node is left:', () => {
+describe('after its end, nothing of a node is left:', () => {
   it('neither its own watch, nor its share of another one', async () => {
     const { api, options } = startWatches();
     const watches = watchByNode(api.run, options);
@@ -113,7 +113,9 @@ describe('after one call, nothing of a deleted Node is left:', () => {
     expect(on('doubted')).toEqual({ value: [] });
     await pods.stop();
   });
+});
 
+describe('after one call, nothing of a deleted Node is left:', () => {
   it('neither the watch of its pods, nor that of its CSINode', async () => {
     const api = watchedObjects();
     const kept = perNode();

@@ -49,6 +49,8 @@ it('DaemonSets that cannot be listed for half a minute have a fault, until they 
   await expect.poll(daemonSets.listFault).toBeUndefined();
   api.refuse(503);
   api.endWatches();
+  const asked = api.requests.length;
+  await expect.poll(() => api.requests.length).toBeGreaterThan(asked);
   vi.advanceTimersByTime(60_000);
   expect(daemonSets.listFault()).toBeUndefined();
   await stop();
@@ -112,6 +114,12 @@ function cniFor(hostnames: number) {
   };
 }
 
+/** Without a node affinity. */
+function cniEverywhere() {
+  const { metadata, spec } = cniFor(1);
+  return { metadata, spec: { ...spec, template: { spec: { tolerations: [{ operator: 'Exists' }] } } } };
+}
+
 /** A node waits with a startup taint in a cluster with this DaemonSet. */
 async function startWith(daemonSet: WatchedObject, readyWhen: ReadyWhen) {
   const api = watchedObjects();
@@ -171,9 +179,7 @@ it.each([
   { what: 'pods', resource: '"startup-pods"', readyWhen: NAMED },
   { what: 'CSINode', resource: '"startup-csinodes"', readyWhen: { csiDrivers: [{ name: 'csi.example.com' }] } },
 ])('a node whose taint waits for something else no longer has a watch: $what', async (one) => {
-  const { metadata, spec } = cniFor(1);
-  const onEachNode = { metadata, spec: { ...spec, template: { spec: { tolerations: [{ operator: 'Exists' }] } } } };
-  const { metric, setPolicies } = await startWith(onEachNode, one.readyWhen);
+  const { metric, setPolicies } = await startWith(cniEverywhere(), one.readyWhen);
   const connected = () => metric('taintkeeper_watch_connected');
   await expect.poll(connected).toContain(one.resource);
   setPolicies(policies({ allocatable: [{ resource: 'example.com/gpu' }] }));
@@ -181,14 +187,12 @@ it.each([
 });
 
 it('a startup taint no longer waits for a DaemonSet that is deleted', async () => {
-  const { metadata, spec } = cniFor(1);
-  const everywhere = { metadata, spec: { ...spec, template: { spec: { tolerations: [{ operator: 'Exists' }] } } } };
-  const { api, repair, taintsOf } = await startWith(everywhere, { allDaemonSets: {} });
+  const { api, repair, taintsOf } = await startWith(cniEverywhere(), { allDaemonSets: {} });
   await expect
     .poll(() => repair.problems().map(({ message }) => message))
     .toEqual([expect.stringContaining('DaemonSet kube-system/cni')]);
   expect(taintsOf('old')).toEqual([TAINT]);
-  api.remove(everywhere);
+  api.remove(cniEverywhere());
   await expect.poll(() => taintsOf('old')).toEqual([]);
 });
 
