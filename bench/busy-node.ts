@@ -4,10 +4,10 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { createWorkspace } from '../test/control-plane/workspace.ts';
 import { createCpuCgroup, leaveCpuCgroup } from './cgroups.ts';
 import { kill, spawnIn, startConfinedReplica } from './confined-replica.ts';
+import { buildBundle } from './contenders.ts';
 import { requestBytes } from './endpoint/request-file.ts';
 import { REVIEW_CASES } from './endpoint/reviews.ts';
 import { printHead, printRow } from './markdown-table.ts';
-import { buildBundle } from './peers/contestants.ts';
 import { median } from './statistics.ts';
 import { stopwatch } from './stopwatch.ts';
 

@@ -1,7 +1,7 @@
 import { startControlPlane } from '../test/control-plane/control-plane.ts';
 import { provideOrExit } from '../test/control-plane/provide-or-exit.ts';
 import { install, registerControlPlaneNode, waitUntilProtected } from '../test/e2e/installation.ts';
-import { BUNDLE, buildBundle } from './peers/contestants.ts';
+import { BUNDLE, buildBundle } from './contenders.ts';
 import { median } from './statistics.ts';
 
 /**

@@ -1,4 +1,4 @@
-import { execFileSync, spawn } from 'node:child_process';
+import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { globSync, mkdirSync, readFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
@@ -8,12 +8,12 @@ import { gzipSync } from 'node:zlib';
 import { deployedEnvironment } from '../test/control-plane/as-deployed.ts';
 import { freePorts } from '../test/control-plane/free-ports.ts';
 import { createWorkspace } from '../test/control-plane/workspace.ts';
+import { BUNDLE, buildBundle, type Contender, contendersOf } from './contenders.ts';
 import { firstAnswer } from './endpoint/first-answer.ts';
 import { measure } from './endpoint/load.ts';
 import { writeRequest } from './endpoint/request-file.ts';
 import { REVIEW_CASES } from './endpoint/reviews.ts';
 import { printHead, printRow } from './markdown-table.ts';
-import { BUNDLE, buildBundle } from './peers/contestants.ts';
 import { cpuSecondsOf } from './process-cpu.ts';
 import { memoryOf } from './process-memory.ts';
 import { median, range } from './statistics.ts';
@@ -40,21 +40,7 @@ const REST_MS = 5_000;
 const BURST_SECONDS = 5;
 const CONNECTIONS = 8;
 
-/** A bundle, on a Node.js. */
-interface Contender {
-  readonly name: string;
-  readonly program: string;
-  readonly node: string;
-}
-
-const contenders = [process.execPath, ...flags.node].flatMap((node): Contender[] => {
-  const version = `Node.js ${execFileSync(node, ['--version'], { encoding: 'utf8' }).trim()}`;
-  return [
-    ...(flags.before ? [{ name: `before, ${version}`, program: join(flags.before, 'taintkeeper.cjs'), node }] : []),
-    { name: version, program: BUNDLE, node },
-  ];
-});
-
+const contenders = contendersOf(flags);
 const workspace = createWorkspace('bench');
 const certDir = workspace.path('certs');
 const requestFile = workspace.path('request');

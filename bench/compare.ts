@@ -8,12 +8,12 @@ import { launchServe, type ServeProcess } from '../test/control-plane/serve-proc
 import { createWorkspace } from '../test/control-plane/workspace.ts';
 import { checkOut } from './compare/checkout.ts';
 import { cellsOf, type Figure, HEADINGS, isHigher, LIMIT } from './compare/figure.ts';
+import { buildBundle, ROOT } from './contenders.ts';
 import { measure } from './endpoint/load.ts';
 import { writeRequest } from './endpoint/request-file.ts';
 import { REVIEW_CASES } from './endpoint/reviews.ts';
 import { inTurn, warmUp } from './in-turn.ts';
 import { printHead, printRow } from './markdown-table.ts';
-import { buildBundle, ROOT } from './peers/contestants.ts';
 import { cpuSecondsOf } from './process-cpu.ts';
 import { memoryOf } from './process-memory.ts';
 

@@ -3,8 +3,8 @@ import { once } from 'node:events';
 import { deployedEnvironment } from '../test/control-plane/as-deployed.ts';
 import { freePorts } from '../test/control-plane/free-ports.ts';
 import type { Cgroup } from './cgroups.ts';
+import { BUNDLE } from './contenders.ts';
 import { firstAnswer } from './endpoint/first-answer.ts';
-import { BUNDLE } from './peers/contestants.ts';
 
 /** The bundle without a cluster, set up as the Deployment does, in a cgroup. */
 export interface ConfinedReplica {

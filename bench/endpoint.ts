@@ -19,9 +19,9 @@ import { median } from './statistics.ts';
 /**
  * What one review costs a webhook, and how many it answers: ours as it is deployed, the same rules by hand on `node:https`, without
  * a log and with a line for each denied or patched request, a Fastify that says yes, and the same rules with controller-runtime; with `--before`, an earlier bundle of ours, too. Each is a process of its own; one after the
- * other gets a short burst, round after round, and medians count. Prints a Markdown table. Linux only. The Node.js that runs this one runs all.
+ * other gets a short burst, round after round, and medians count. Prints a Markdown table. Linux only. With `--node`, all programs for Node.js run on others, too.
  *
- *     npx node bench/endpoint.ts [--rounds N] [--seconds N] [--case TEXT] [--connections N ...] [--before DIR] [--no-go]
+ *     npx node bench/endpoint.ts [--rounds N] [--seconds N] [--case TEXT] [--connections N ...] [--before DIR] [--node FILE ...] [--no-go]
  */
 const { values: flags } = parseArgs({
   allowNegative: true,
@@ -30,6 +30,7 @@ const { values: flags } = parseArgs({
     seconds: { type: 'string', default: '0.7' },
     case: { type: 'string', default: '' },
     before: { type: 'string' },
+    node: { type: 'string', multiple: true, default: [] },
     go: { type: 'boolean', default: true },
     connections: { type: 'string', multiple: true, default: ['1', '8', '64'] },
   },
@@ -37,7 +38,7 @@ const { values: flags } = parseArgs({
 const seconds = Number(flags.seconds);
 const workspace = createWorkspace('bench');
 
-await using contestants = await startContestants({ before: flags.before, go: flags.go });
+await using contestants = await startContestants(flags);
 const cases = REVIEW_CASES.filter(({ what }) => what.includes(flags.case)).map((item, index) => {
   const requestFile = workspace.path(`request-${index}`);
   process.stdout.write(`${item.what}: ${(writeRequest(requestFile, item) / 1000).toFixed(1)} KB\n`);
@@ -68,8 +69,10 @@ for (let round = 0; round < Number(flags.rounds); round++) {
 const HEADINGS = ['request', 'connections', 'webhook', 'CPU s per 1,000', 'ratio', 'with a log line'];
 printHead(...HEADINGS, 'requests/s', 'p50 ms', 'p99 ms');
 for (const { item, connections, measured } of rows) {
-  const samplesOf = (one: string) => [...measured].find(([{ name }]) => name === one)?.[1] ?? [];
-  for (const [{ name }, samples] of measured) {
+  for (const [contestant, samples] of measured) {
+    // controller-runtime has no Node.js: it is compared with the bare server on the one that runs this.
+    const sameNode = ({ node }: Contestant) => node === (contestant.node ?? contestants.all[0]?.node);
+    const samplesOf = (floor: string) => [...measured].find(([one]) => one.name === floor && sameNode(one))?.[1] ?? [];
     const of = (field: keyof Measured) => median(samples.map((sample) => sample[field]));
     // Of one round each: what else the machine does weighs on both alike.
     const ratioTo = (floor: readonly Measured[]) =>
@@ -77,7 +80,7 @@ for (const { item, connections, measured } of rows) {
     printRow(
       item.what,
       String(connections),
-      name,
+      nameOf(contestant),
       of('cpuSecondsPerThousand').toFixed(3),
       ratioTo(samplesOf(FLOOR)).toFixed(2),
       ratioTo(samplesOf(FLOOR_WITH_LOG)).toFixed(2),
@@ -89,9 +92,13 @@ for (const { item, connections, measured } of rows) {
 }
 process.stdout.write('\n');
 printHead('webhook', 'RSS after all of it', 'peak RSS');
-for (const { name, pid } of contestants.all) {
-  const { now, peak } = memoryOf(pid);
-  printRow(name, `${now.toFixed(0)} MiB`, `${peak.toFixed(0)} MiB`);
+for (const contestant of contestants.all) {
+  const { now, peak } = memoryOf(contestant.pid);
+  printRow(nameOf(contestant), `${now.toFixed(0)} MiB`, `${peak.toFixed(0)} MiB`);
+}
+
+function nameOf({ name, node }: Contestant): string {
+  return flags.node.length > 0 && node !== undefined ? `${name}, ${node}` : name;
 }
 
 function burst(contestant: Contestant, item: (typeof cases)[number], connections: number, seconds: number) {

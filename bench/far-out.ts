@@ -2,10 +2,10 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { parseArgs } from 'node:util';
 import { listPages } from '../src/cluster/list/list-pages.ts';
 import type { Replica } from '../test/control-plane/replicas.ts';
+import { buildBundle, type Contender, contendersOf } from './contenders.ts';
 import { firstSweep, HEARTBEAT_SECONDS, simulateCluster } from './far-out/rig.ts';
 import { taintOf } from './far-out/simulated-nodes.ts';
 import { printHead, printRow } from './markdown-table.ts';
-import { BUNDLE, buildBundle } from './peers/contestants.ts';
 import { cpuSecondsOf } from './process-cpu.ts';
 import { forgetPeak, memoryOf } from './process-memory.ts';
 import { forEach } from './side-by-side.ts';
@@ -17,9 +17,9 @@ import { stopwatch } from './stopwatch.ts';
  * stands what a bare loop with the same client takes to list, to follow and to patch the same nodes, and the memory of a replica that does not
  * lead. Prints a Markdown table. Linux only.
  *
- *     npx node bench/far-out.ts [--policies N] [--daemon-sets N] [--memory-limit MIB] [--program FILE ...] [NODES ...]
+ *     npx node bench/far-out.ts [--policies N] [--daemon-sets N] [--memory-limit MIB] [--before FOLDER] [--node FILE ...] [NODES ...]
  *
- * --memory-limit is the chart's memoryLimitMiB. With several programs, such as the bundles of two versions, each is measured in turn.
+ * --memory-limit is the chart's memoryLimitMiB. --before and --node are those of cold-start.ts: each bundle and each Node.js is measured in turn.
  */
 const NODE_COUNTS = [1_000, 5_000, 10_000, 20_000];
 const REST_MS = 15_000;
@@ -38,17 +38,18 @@ const { values: flags, positionals } = parseArgs({
     policies: { type: 'string', default: '20' },
     'daemon-sets': { type: 'string', default: '200' },
     'memory-limit': { type: 'string' },
-    program: { type: 'string', multiple: true },
+    before: { type: 'string' },
+    node: { type: 'string', multiple: true, default: [] },
   },
 });
 const policies = Number(flags.policies);
 const memoryLimitMiB = flags['memory-limit'] === undefined ? undefined : Number(flags['memory-limit']);
 const counts = positionals.length > 0 ? positionals.map(Number) : NODE_COUNTS;
 
-if (!flags.program) buildBundle();
-const programs = flags.program ?? [BUNDLE];
+buildBundle();
+const contenders = contendersOf(flags);
 printHead(
-  ...(programs.length > 1 ? ['program'] : []),
+  ...(contenders.length > 1 ? ['bundle'] : []),
   'nodes',
   'what',
   'seconds',
@@ -60,23 +61,23 @@ printHead(
   'RSS of another replica',
   'writes',
 );
-for (const count of counts) for (const program of programs) await measure(count, program);
+for (const count of counts) for (const contender of contenders) await measure(count, contender);
 
-async function measure(count: number, program: string): Promise<void> {
+async function measure(count: number, contender: Contender): Promise<void> {
   const size = { nodes: count, policies, daemonSets: Number(flags['daemon-sets']) };
   await using simulated = await simulateCluster(size);
   const bare = await bareLoop();
   let other: Replica | undefined;
 
   const start = stopwatch();
-  const leader = await simulated.start('a', program, memoryLimitMiB);
+  const leader = await simulated.start('a', contender, memoryLimitMiB);
   await firstSweep(leader);
   report('start to the first check of all nodes', start.seconds(), {
     cpu: cpuSecondsOf(leader.pid),
     bareCpu: bare.list,
     ...(await simulated.state()),
   });
-  other = await simulated.start('b', program, memoryLimitMiB);
+  other = await simulated.start('b', contender, memoryLimitMiB);
   await delay(SETTLE_MS);
   await simulated.control('heartbeats', { perSecond: count / HEARTBEAT_SECONDS });
   await during('at rest, with heartbeats', async () => void (await delay(REST_MS)), bare.follow);
@@ -113,7 +114,7 @@ async function measure(count: number, program: string): Promise<void> {
     const { now, peak } = memoryOf(leader.pid);
     const writes = Object.entries(requests).filter(([name]) => /^patch nodes |429/.test(name));
     printRow(
-      ...(programs.length > 1 ? [program] : []),
+      ...(contenders.length > 1 ? [contender.name] : []),
       count.toLocaleString('en'),
       what,
       seconds.toFixed(1),

@@ -6,9 +6,9 @@ import { taintRemovalReview } from '../test/unit/reviews.ts';
 import { withJson } from '../test/unit/server/review-texts.ts';
 import { createMemoryCgroup } from './cgroups.ts';
 import { startConfinedReplica } from './confined-replica.ts';
+import { buildBundle } from './contenders.ts';
 import { requestBytes } from './endpoint/request-file.ts';
 import { printHead, printRow } from './markdown-table.ts';
-import { buildBundle } from './peers/contestants.ts';
 import { range } from './statistics.ts';
 
 /**

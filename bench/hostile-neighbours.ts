@@ -4,12 +4,12 @@ import { deployedEnvironment } from '../test/control-plane/as-deployed.ts';
 import { launchServe } from '../test/control-plane/serve-process.ts';
 import { createWorkspace } from '../test/control-plane/workspace.ts';
 import { HOSTILE_BODIES } from '../test/unit/server/hostile-bodies.ts';
+import { BUNDLE, buildBundle } from './contenders.ts';
 import { type Measured, measure } from './endpoint/load.ts';
 import { requestBytes, writeRequest } from './endpoint/request-file.ts';
 import { type Expected, REVIEW_CASES } from './endpoint/reviews.ts';
 import { hostilePolicies } from './hostile-policies.ts';
 import { printHead, printRow } from './markdown-table.ts';
-import { BUNDLE, buildBundle } from './peers/contestants.ts';
 import { median } from './statistics.ts';
 
 /**

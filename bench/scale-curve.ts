@@ -1,10 +1,10 @@
 import { writeFileSync } from 'node:fs';
 import { setTimeout as delay } from 'node:timers/promises';
 import { parseArgs } from 'node:util';
+import { BUNDLE, buildBundle } from './contenders.ts';
 import { drawCurves, type Panel } from './far-out/curves.ts';
 import { firstSweep, HEARTBEAT_SECONDS, type SimulatedSize, simulateCluster } from './far-out/rig.ts';
 import { printHead, printRow } from './markdown-table.ts';
-import { BUNDLE, buildBundle } from './peers/contestants.ts';
 import { cpuSecondsOf } from './process-cpu.ts';
 import { memoryOf } from './process-memory.ts';
 import { stopwatch } from './stopwatch.ts';
@@ -91,7 +91,7 @@ async function measure(size: SimulatedSize): Promise<Point> {
   await using simulated = await simulateCluster(size);
   await simulated.control('recount', {});
   const start = stopwatch();
-  const leader = await simulated.start('a', BUNDLE);
+  const leader = await simulated.start('a', { program: BUNDLE, node: process.execPath });
   await firstSweep(leader);
   const sweepSeconds = start.seconds();
   const sweepCpu = cpuSecondsOf(leader.pid);

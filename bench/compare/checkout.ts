@@ -2,7 +2,7 @@ import { execFileSync } from 'node:child_process';
 import { readFileSync, symlinkSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Workspace } from '../../test/control-plane/workspace.ts';
-import { ROOT } from '../peers/contestants.ts';
+import { ROOT } from '../contenders.ts';
 
 export interface Checkout {
   readonly folder: string;

@@ -7,6 +7,7 @@ import { waitUntil } from '../../test/control-plane/wait-until.ts';
 import { createWorkspace } from '../../test/control-plane/workspace.ts';
 import { policyObject } from '../../test/e2e/policy-objects.ts';
 import { POLICIES_PATH } from '../../test/e2e/policy-resources.ts';
+import type { Contender } from '../contenders.ts';
 import type { Controls, SimulatedState, Started } from '../simulated-api-server.ts';
 import { POOL_LABEL, taintOf } from './simulated-nodes.ts';
 
@@ -37,10 +38,9 @@ export interface SimulatedCluster extends AsyncDisposable {
   until(what: string, isRight: (state: SimulatedState) => boolean): Promise<void>;
   /**
    * Starts taintkeeper, set up as the Deployment does. It ends with the cluster.
-   * @param program the bundle
    * @param memoryLimitMiB the chart's value, of which V8's old generation gets a half; undefined: its default
    */
-  start(name: string, program: string, memoryLimitMiB?: number): Promise<Replica>;
+  start(name: string, contender: Pick<Contender, 'program' | 'node'>, memoryLimitMiB?: number): Promise<Replica>;
 }
 
 export async function simulateCluster(size: SimulatedSize): Promise<SimulatedCluster> {
@@ -89,13 +89,13 @@ async function begin(stack: AsyncDisposableStack, size: SimulatedSize): Promise<
         otherwise: () => `after ${PHASE_TIMEOUT_MS / 1000} s, not all ${what}`,
       });
     },
-    async start(name, bundle, memoryLimitMiB) {
+    async start(name, { program, node }, memoryLimitMiB) {
       const [port = 0] = await freePorts(1);
       const env = deployedEnvironment();
       if (memoryLimitMiB !== undefined) env.NODE_OPTIONS += ` --max-old-space-size=${Math.floor(memoryLimitMiB / 2)}`;
       const replica = await startReplica({
         ...{ name, kubeconfigFile: kubeconfig, servicePort: port },
-        ...{ program: bundle, env, args: ['--port', String(port)] },
+        ...{ program, node, env, args: ['--port', String(port)] },
       });
       stack.defer(() => replica.kill());
       return replica;

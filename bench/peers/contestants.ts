@@ -1,4 +1,4 @@
-import { execFileSync, spawnSync } from 'node:child_process';
+import { spawnSync } from 'node:child_process';
 import { connect } from 'node:net';
 import { join } from 'node:path';
 import { deployedEnvironment } from '../../test/control-plane/as-deployed.ts';
@@ -9,10 +9,13 @@ import { exitFor } from '../../test/control-plane/provide-or-exit.ts';
 import { launchServe } from '../../test/control-plane/serve-process.ts';
 import { waitUntil } from '../../test/control-plane/wait-until.ts';
 import { createWorkspace } from '../../test/control-plane/workspace.ts';
+import { BUNDLE, buildBundle, type Contender, contendersOf, type NodeVersion, nodeVersions } from '../contenders.ts';
 
 /** A webhook with the rules of policies.yaml, running as a process of its own. It answers on `/validate` and `/mutate`. */
 export interface Contestant {
   readonly name: string;
+  /** The version, if there are several. Undefined for another language. */
+  readonly node: string | undefined;
   readonly pid: number;
   readonly port: number;
 }
@@ -31,25 +34,20 @@ export const FLOOR_WITH_LOG = 'bare node:https with a log';
 export const BARE_FASTIFY = 'bare Fastify';
 export const CONTROLLER_RUNTIME = 'controller-runtime';
 
-export const ROOT = join(import.meta.dirname, '..', '..');
-export const BUNDLE = join(ROOT, 'dist', 'taintkeeper.cjs');
 const START_TIMEOUT_MS = 15_000;
 const STOP_GRACE_MS = 2_000;
-
-/** Builds taintkeeper's bundle as releases do. */
-export function buildBundle(): void {
-  execFileSync('npm', ['run', 'build', '--silent'], { cwd: ROOT, stdio: ['ignore', 'ignore', 'inherit'] });
-}
 
 export interface ContestantOptions {
   /** A folder with an earlier bundle (`dist`), which runs as well. */
   readonly before?: string | undefined;
+  /** Other Node.js than the one that runs this. Each runs all programs for Node.js. */
+  readonly node?: readonly string[];
   /** Whether controller-runtime runs as well. It needs Go, the first time for some minutes. */
   readonly go?: boolean;
 }
 
 /** Builds and starts them all. taintkeeper is the bundle; all Node.js programs run as the Deployment has it. */
-export async function startContestants({ before, go = true }: ContestantOptions = {}): Promise<Contestants> {
+export async function startContestants({ go = true, ...flags }: ContestantOptions = {}): Promise<Contestants> {
   await using starting = new AsyncDisposableStack();
   const workspace = createWorkspace('contestants');
   starting.defer(workspace.remove);
@@ -58,52 +56,51 @@ export async function startContestants({ before, go = true }: ContestantOptions 
   if (go) buildControllerRuntime(controllerRuntime);
 
   const certDir = workspace.path('certs');
-  const [floorPort = 0, loggingPort = 0, fastifyPort = 0, controllerRuntimePort = 0] = await freePorts(4);
   const env = deployedEnvironment();
   const policies = join(import.meta.dirname, 'policies.yaml');
-  const serve = (name: string, program: string) => {
+  const serve = (name: string, program: string, node?: string) => {
     const args = ['--port', '0', '--admin-port', '0', '--cert-dir', certDir, '--policies', policies];
-    return launchServe(name, args, { workspace: createWorkspace('serve'), env, program });
+    return launchServe(name, args, { workspace: createWorkspace('serve'), env, program, node });
   };
-  const bundle = async (name: string, program: string) => {
-    const running = starting.use(await serve(name.replaceAll(' ', '-'), program));
+  const bundle = async ({ isBefore, program, node, version }: Contender): Promise<Contestant> => {
+    const running = starting.use(await serve(isBefore ? 'before' : 'after', program, node));
     const { port } = await running.listening(START_TIMEOUT_MS);
-    return { name, pid: running.pid, port };
+    return { name: isBefore ? BEFORE : OURS, node: version, pid: running.pid, port };
   };
 
-  const peer = async (name: string, command: string, args: readonly string[], port: number) => {
-    const child = await launch(name, command, args, {
+  const peer = async (
+    name: string,
+    version: string | undefined,
+    command: string,
+    args: (port: number) => readonly string[],
+  ): Promise<Contestant> => {
+    const [port = 0] = await freePorts(1);
+    const child = await launch(name, command, args(port), {
       logFile: workspace.logFile(name.replaceAll(/\W+/g, '-')),
       env: { ...process.env, ...env },
     });
     starting.defer(async () => void (await child.stop(STOP_GRACE_MS)));
     await listening(child, port);
-    return { name, pid: child.pid, port };
+    return { name, node: version, pid: child.pid, port };
   };
-  const node = (name: string, file: string, port: number, ...args: readonly string[]) =>
-    peer(name, process.execPath, [join(import.meta.dirname, file), String(port), certDir, ...args], port);
+  const script = (name: string, { node, version }: NodeVersion, file: string, ...more: readonly string[]) =>
+    peer(name, version, node, (port) => [join(import.meta.dirname, file), String(port), certDir, ...more]);
   {
     // A contestant that issued the certificates would have loaded and compiled more than the others.
     await using issuer = await serve('issuer', BUNDLE);
     await issuer.listening(START_TIMEOUT_MS);
   }
-  const all = [
-    await bundle(OURS, BUNDLE),
-    ...(before === undefined ? [] : [await bundle(BEFORE, join(before, 'taintkeeper.cjs'))]),
-    await node(FLOOR, 'floor.ts', floorPort),
-    await node(FLOOR_WITH_LOG, 'floor.ts', loggingPort, '--log'),
-    await node(BARE_FASTIFY, 'bare-fastify.ts', fastifyPort),
-    ...(go
-      ? [
-          await peer(
-            CONTROLLER_RUNTIME,
-            controllerRuntime,
-            ['-port', String(controllerRuntimePort), '-cert-dir', certDir],
-            controllerRuntimePort,
-          ),
-        ]
-      : []),
-  ];
+  const all: Contestant[] = [];
+  for (const contender of contendersOf(flags)) all.push(await bundle(contender));
+  for (const version of nodeVersions(flags)) {
+    all.push(await script(FLOOR, version, 'floor.ts'));
+    all.push(await script(FLOOR_WITH_LOG, version, 'floor.ts', '--log'));
+    all.push(await script(BARE_FASTIFY, version, 'bare-fastify.ts'));
+  }
+  if (go) {
+    const args = (port: number) => ['-port', String(port), '-cert-dir', certDir];
+    all.push(await peer(CONTROLLER_RUNTIME, undefined, controllerRuntime, args));
+  }
   const running = starting.move();
   return { all, caFile: join(certDir, 'ca.crt'), [Symbol.asyncDispose]: () => running.disposeAsync() };
 }

@@ -31,6 +31,8 @@ export interface ReplicaOptions {
   env?: Record<string, string>;
   /** The program in place of the source: the bundle that `npm run build` makes. */
   program?: string;
+  /** Another Node.js than the one that runs the tests. */
+  node?: string;
 }
 
 /** A replica that listens, and so can be a backend of a Service. It need not be ready. */
@@ -55,6 +57,7 @@ async function launchReplica(options: ReplicaOptions): Promise<ServeProcess> {
     args = [],
     env,
     program,
+    node,
   } = options;
   return launchServe(
     name,
@@ -73,6 +76,7 @@ async function launchReplica(options: ReplicaOptions): Promise<ServeProcess> {
         ...env,
       },
       program,
+      node,
     },
   );
 }

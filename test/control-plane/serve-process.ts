@@ -42,9 +42,15 @@ export interface ServeProcess {
 export async function launchServe(
   name: string,
   args: readonly string[],
-  options: { workspace: Workspace; env?: Record<string, string> | undefined; program?: string | undefined },
+  options: {
+    workspace: Workspace;
+    env?: Record<string, string> | undefined;
+    program?: string | undefined;
+    /** Another Node.js than the one that runs this. */
+    node?: string | undefined;
+  },
 ): Promise<ServeProcess> {
-  const child = await launch(name, process.execPath, [options.program ?? PROGRAM, 'serve', ...args], {
+  const child = await launch(name, options.node ?? process.execPath, [options.program ?? PROGRAM, 'serve', ...args], {
     logFile: options.workspace.logFile(name),
     env: { ...process.env, ...options.env },
   });
