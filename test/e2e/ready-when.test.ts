@@ -53,14 +53,14 @@ describeWithControlPlane(
       });
 
     /** As a kubelet does, until the webhook adds the taint of the policy: it may not be registered yet. */
-    async function register(name: string, pool: string, taints: readonly object[] = []): Promise<void> {
+    async function register(name: string, pool: string, taints: readonly object[] = [], added = pool): Promise<void> {
       let last: Attempt | undefined;
       const body = { metadata: { name, labels: { pool } }, spec: { taints } };
       await waitUntil(
         async () => {
           await cp().request(admin, 'DELETE', path(name));
           last = await attempt(cp(), node(name), 'POST', '/api/v1/nodes', body);
-          return last.warnings.some((text) => text.includes(`added taint ${textOf(pool)}`)) || undefined;
+          return last.warnings.some((text) => text.includes(`added taint ${textOf(added)}`)) || undefined;
         },
         { timeoutMs: 60_000, otherwise: () => `the node registered with ${JSON.stringify(last)}` },
       );
@@ -239,6 +239,47 @@ describeWithControlPlane(
       expect(stderr).toContain(
         'Warning: spec.taints[0]: without namespaces, every user who may create a DaemonSet can keep new nodes tainted\n',
       );
+    });
+
+    it('startup taints that keep off the DaemonSets of each other, on a node: both policies are stalled before the deadline', async () => {
+      const tolerates = (key: string) => [{ key: `example.com/${key}`, operator: 'Exists' }];
+      const waitsForAgent = (key: string) => ({
+        key: `example.com/${key}`,
+        effect: 'NoSchedule',
+        ensure: 'UntilReady',
+        readyWhen: { daemonSets: [{ namespace: 'agents', name: key }] },
+      });
+      for (const key of ['left', 'right']) {
+        await createDaemonSet('agents', key, 'circle', tolerates(key));
+        await createTaintPolicy(cp(), key, {
+          nodeSelector: { matchLabels: { pool: 'circle' } },
+          taints: [waitsForAgent(key)],
+        });
+      }
+      const told = (policy: string) => `on node circle-1, startup taint example.com/${policy}:NoSchedule waits for`;
+      const isTold = (policy: string, by: string) => {
+        const why = `DaemonSet agents/${policy}: it has no pod on the node: taint example.com/${by}:NoSchedule is not tolerated`;
+        return waitForStatus(
+          cp(),
+          policy,
+          (one) => stalledOf(one)?.message.includes(`${told(policy)} ${why}`) ?? false,
+        );
+      };
+      const isToldNoMore = (policy: string) =>
+        waitForStatus(cp(), policy, (one) => !stalledOf(one)?.message.includes(told(policy)));
+      await register('circle-1', 'circle', [], 'right');
+      await isTold('left', 'right');
+      await isTold('right', 'left');
+      await setReady(cp(), 'circle-1');
+      await cp().request(admin, 'PATCH', '/apis/apps/v1/namespaces/agents/daemonsets/left', {
+        body: { spec: { template: { spec: { tolerations: [...tolerates('left'), ...tolerates('right')] } } } },
+        contentType: MERGE_PATCH,
+      });
+      await setPodReady('agents', 'left', 'circle-1');
+      await setPodReady('agents', 'right', 'circle-1');
+      await waitForTaints(cp(), 'circle-1');
+      await isToldNoMore('left');
+      await isToldNoMore('right');
     });
 
     it('a part that this version does not know: the taint stays, and the policy is stalled', async () => {

@@ -1,8 +1,12 @@
+import type { Taint } from '../../kubernetes/taint.ts';
+
 /** Why a startup taint stays on a node: a part of `readyWhen` that does not hold there, or of which it is not known whether it does. */
 export interface Blocker {
   /** After "waits for", for example `DaemonSet kube-system/cilium: its pod is not Ready`. */
   readonly text: string;
   readonly state: BlockerState;
+  /** The taints of the node that keep the pods of the DaemonSet off, if it has none there. */
+  readonly untolerated?: readonly Taint[];
 }
 
 export type BlockerState =

@@ -70,16 +70,19 @@ export function daemonSetBlockers(
 ): Blocker[] {
   return awaited.flatMap((one) => {
     const inNamespace = pods.filter(({ namespace }) => namespace === one.daemonSet.namespace);
-    const problem = one.withoutPods ?? problemOf(one, node, inNamespace);
-    return problem === undefined ? [] : unmet(`DaemonSet ${daemonSetName(one.daemonSet)}: ${problem}`);
+    const name = `DaemonSet ${daemonSetName(one.daemonSet)}`;
+    if (one.withoutPods !== undefined) return unmet(`${name}: ${one.withoutPods}`);
+    const problem = problemOf(one, node, inNamespace);
+    if (problem === undefined) return [];
+    if (problem !== NO_POD || one.obstacles.length === 0) return unmet(`${name}: ${problem}`);
+    const untolerated = one.obstacles.flatMap((obstacle) => (obstacle.kind === 'taint' ? obstacle.taint : []));
+    return { ...unmet(`${name}: ${problem}: ${one.obstacles.map(formatObstacle).join(', ')}`), untolerated };
   });
 }
 
-function problemOf(
-  { uid, obstacles }: AwaitedDaemonSet,
-  node: WaitingNode,
-  pods: readonly DaemonPodOnNode[],
-): string | undefined {
+const NO_POD = 'it has no pod on the node';
+
+function problemOf({ uid }: AwaitedDaemonSet, node: WaitingNode, pods: readonly DaemonPodOnNode[]): string | undefined {
   const { own = [], older = [] } = Object.groupBy(
     pods.filter(({ owner }) => owner === uid),
     ({ createdAt }) => (createdAt >= (node.createdAt ?? 0) - CLOCK_SKEW_MS ? 'own' : 'older'),
@@ -91,6 +94,5 @@ function problemOf(
   // It may be Ready from another machine of that name. The DaemonSet creates no second pod while it exists.
   if (older.some(({ isTerminating }) => !isTerminating))
     return 'its pod is older than the Node: delete the pod, and the DaemonSet creates another one';
-  const why = obstacles.length > 0 ? `: ${obstacles.map(formatObstacle).join(', ')}` : '';
-  return `it has no pod on the node${why}`;
+  return NO_POD;
 }

@@ -11,6 +11,7 @@ import { isRemovalAllowed, keepsOff, parseAllowedRemovals } from '../allow-remov
 import { allAllowRemovalByAnnotation, domainProtectors, POLICY_GONE_MS } from '../ended-startup-taints.ts';
 import type { StoredNode } from '../node-view.ts';
 import type { Blocker } from './blocker.ts';
+import { lastingObstaclesOn } from './lasting-obstacles.ts';
 import { type BootChange, bootChange, rebootBlockers, recordedReboot, waitsSince } from './reboot.ts';
 import { givenUpText, readyText } from './removal-reason.ts';
 import {
@@ -132,7 +133,9 @@ export function startupStep(
   const isDueAgain = (requirement: StartupRequirement) =>
     requirement.setsAgain && (boot?.kind === 'SetAgain' || stillDue.includes(requirement));
   const actions = carriedRequirements.map((requirement) => nextActionFor(requirement, situation));
-  const waiting = actions.flatMap((action) => (action.kind === 'Wait' ? action.taint : []));
+  const waits = actions.flatMap((action) => (action.kind === 'Wait' ? action.taint : []));
+  const lastingObstaclesTo = lastingObstaclesOn(waits, (taint) => isProtectedBy(selecting, taint));
+  const waiting = waits.map((one) => ({ ...one, lastingObstacles: lastingObstaclesTo(one) }));
   const undeclared = undeclaredTaints(situation);
   const abandoned = undeclared.filter(({ undeclaredSince }) => facts.now - undeclaredSince >= POLICY_GONE_MS);
   const { remove = [], allow = [] } = Object.groupBy(abandoned, (one) => howToRemove(one, situation));
@@ -223,7 +226,7 @@ function isKeptOff({ taint, policyNames, values }: StartupRequirement, { node, s
 /** What is to be done about a startup taint that the node carries. */
 type NextAction =
   | { readonly kind: 'Remove'; readonly taint: RemovableTaint }
-  | { readonly kind: 'Wait'; readonly taint: WaitingTaint };
+  | { readonly kind: 'Wait'; readonly taint: Omit<WaitingTaint, 'lastingObstacles'> };
 
 function nextActionFor(requirement: StartupRequirement, situation: Situation): NextAction {
   const { taint, policyNames, setsAgain } = requirement;

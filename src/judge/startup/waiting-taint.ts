@@ -1,4 +1,4 @@
-import { formatTaint } from '../../kubernetes/taint.ts';
+import { formatTaint, type Taint } from '../../kubernetes/taint.ts';
 import { rfc3339 } from '../../kubernetes/time.ts';
 import { type Blocker, blockersText } from './blocker.ts';
 import type { StartupRequirement } from './startup-requirement.ts';
@@ -11,6 +11,8 @@ export interface WaitingTaint {
   readonly blockers: readonly Blocker[];
   readonly forMs: number;
   readonly isOverdue: boolean;
+  /** See {@link lastingObstaclesOn}. Somebody has to change a DaemonSet or a policy. */
+  readonly lastingObstacles: readonly Taint[];
 }
 
 /**

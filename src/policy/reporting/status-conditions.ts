@@ -191,8 +191,9 @@ export const CONDITIONS = {
         next: 'make the DaemonSet smaller; the log of the leader says what is wrong with it',
       },
       DaemonSetDoesNotTolerate: {
-        meaning: 'A DaemonSet of `readyWhen` does not tolerate the startup taint that waits for it.',
-        next: 'add the toleration to the DaemonSet',
+        meaning:
+          'A DaemonSet of `readyWhen` does not tolerate the startup taint that waits for it, or, on a node that waits, another taint that policies keep there. Startup taints may wait for each other like that.',
+        next: 'add the toleration to the DaemonSet, or let nodeSelector of one of the policies leave out the nodes of the other',
       },
       TaintkeeperDoesNotTolerate: {
         meaning:

@@ -188,7 +188,13 @@ export function startStartupWaits(run: Run, options: StartupWaitsOptions): Start
       'StartupTaintDeadlineExceeded',
       (texts) => `the progress deadline of startup taints has passed: ${texts.join('; ')}`,
     );
-    return [...faults, ...writes, ...overdue];
+    const keptOff = problemsOf(
+      waitingNodes.keptOff(),
+      'DaemonSetDoesNotTolerate',
+      (texts) =>
+        `DaemonSets do not tolerate taints that stay on nodes which wait for them: ${texts.join('; ')}. Add the tolerations`,
+    );
+    return [...faults, ...writes, ...keptOff, ...overdue];
   }
 }
 

@@ -18,7 +18,9 @@ export interface WaitingNodes {
   observe(node: Entry<ClusterNode>, step: Pick<StartupStep, 'waiting'>): void;
   /** What the startup taints of the node wait for, in words. */
   textOn(node: string): string | undefined;
-  /** The taints that wait past their progress deadline. */
+  /** The taints that wait for DaemonSets which other taints keep off the node, however long it waits. */
+  keptOff(): Concern[];
+  /** The other taints that wait past their progress deadline. */
   overdue(): Concern[];
 }
 
@@ -30,7 +32,7 @@ interface Wait {
   readonly recorded: ReadonlySet<string>;
 }
 
-/** @param onChange called when {@link WaitingNodes.textOn} or {@link WaitingNodes.overdue} has changed */
+/** @param onChange called when {@link WaitingNodes.textOn}, {@link WaitingNodes.overdue} or {@link WaitingNodes.keptOff} has changed */
 export function trackWaitingNodes(kept: PerNode, record: RecordOnNode, onChange: () => void): WaitingNodes {
   const waits = kept.map<Wait>();
   return {
@@ -40,10 +42,15 @@ export function trackWaitingNodes(kept: PerNode, record: RecordOnNode, onChange:
       const recorded = recordOverdue(record, node, waiting, last?.uid === uid ? last.recorded : new Set());
       if (waiting.length === 0) waits.delete(name);
       else waits.set(name, { uid, waiting, recorded });
-      const shown = (taints: readonly WaitingTaint[]) => [textOf(taints), overdueOn(name, taints)];
+      const shown = (taints: readonly WaitingTaint[]) => [
+        textOf(taints),
+        overdueOn(name, taints),
+        keptOffOn(name, taints),
+      ];
       if (!isDeepStrictEqual(shown(last?.waiting ?? []), shown(waiting))) onChange();
     },
     textOn: (node) => textOf(waits.get(node)?.waiting ?? []),
+    keptOff: () => [...waits].flatMap(([name, { waiting }]) => keptOffOn(name, waiting)),
     overdue: () => [...waits].flatMap(([name, { waiting }]) => overdueOn(name, waiting)),
   };
 }
@@ -83,10 +90,20 @@ function textOf(waiting: readonly WaitingTaint[]): string | undefined {
  * is exceeded: kstatus counts that as `Stalled`, too (sigs.k8s.io/cli-utils: pkg/kstatus/status/core.go).
  */
 function overdueOn(name: string, waiting: readonly WaitingTaint[]): Concern[] {
-  return waiting
-    .filter(({ isOverdue }) => isOverdue)
-    .map((overdue) => ({
-      policies: overdue.requirement.policyNames,
-      text: shorten(`on node ${name}, ${waitingText(overdue)}`, MAX_NODE_TEXT),
-    }));
+  return waiting.filter((one) => one.isOverdue && !isKeptOff(one)).map((one) => concernOn(name, one));
+}
+
+function keptOffOn(name: string, waiting: readonly WaitingTaint[]): Concern[] {
+  return waiting.filter(isKeptOff).map((one) => concernOn(name, one));
+}
+
+function isKeptOff({ lastingObstacles }: WaitingTaint): boolean {
+  return lastingObstacles.length > 0;
+}
+
+function concernOn(name: string, waiting: WaitingTaint): Concern {
+  return {
+    policies: waiting.requirement.policyNames,
+    text: shorten(`on node ${name}, ${waitingText(waiting)}`, MAX_NODE_TEXT),
+  };
 }

@@ -175,6 +175,42 @@ it('a node that waits for a DaemonSet learns that it cannot be read, and that it
   await expect.poll(waits).not.toContain('cannot read');
 });
 
+it('a taint that policies keep on a node, and that a DaemonSet of a startup taint does not tolerate, is reported at once', async () => {
+  const tolerating = (keys: readonly string[]) => {
+    const { metadata, spec } = cniFor(1);
+    const tolerations = keys.map((key) => ({ key, operator: 'Exists' }));
+    return {
+      metadata: { ...metadata, generation: keys.length },
+      spec: { ...spec, template: { spec: { tolerations } } },
+    };
+  };
+  const dedicated = { key: 'example.com/dedicated', effect: 'NoSchedule' } as const;
+  const api = watchedObjects();
+  api.put(tolerating([TAINT.key]));
+  const { daemonSets, stop } = watchCluster(api.run, api.client);
+  onTestFinished(stop);
+  await daemonSets.synced;
+  const entry = nodeEntry('new', [TAINT, dedicated]);
+  const created = { ...entry, value: { ...entry.value, createdAt: Date.now() } };
+  const both = { ...policies(NAMED), dedicated: rule('Restore', { ...dedicated, ensure: 'Always' }) };
+  const { repair, taintsOf } = startRepair(both, [created], { daemonSets });
+  await expect
+    .poll(() => repair.problems())
+    .toEqual([
+      {
+        kind: 'TaintPolicy',
+        policy: 'p',
+        reason: 'DaemonSetDoesNotTolerate',
+        message:
+          'DaemonSets do not tolerate taints that stay on nodes which wait for them: on node new, startup taint example.com/network:NoSchedule waits for ' +
+          'DaemonSet kube-system/cni: it has no pod on the node: taint example.com/dedicated:NoSchedule is not tolerated. Add the tolerations',
+      },
+    ]);
+  api.put(tolerating([TAINT.key, dedicated.key]));
+  await expect.poll(() => repair.problems()).toEqual([]);
+  expect(taintsOf('new')).toEqual([TAINT, dedicated]);
+});
+
 it.each([
   { what: 'pods', resource: '"startup-pods"', readyWhen: NAMED },
   { what: 'CSINode', resource: '"startup-csinodes"', readyWhen: { csiDrivers: [{ name: 'csi.example.com' }] } },
