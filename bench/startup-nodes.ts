@@ -1,6 +1,7 @@
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { connect } from '../src/cluster/client/api-client.ts';
+import type { ReadyWhen } from '../src/policy/ready-when.ts';
 import { deployedEnvironment, deployedProbe } from '../test/control-plane/as-deployed.ts';
 import type { AuditEvent } from '../test/control-plane/audit-log.ts';
 import { MERGE_PATCH } from '../test/control-plane/content-types.ts';
@@ -30,8 +31,8 @@ import { median, percentile } from './statistics.ts';
  *
  *     npx node bench/startup-nodes.ts [SCENARIO ...]
  *
- * A name chooses all scenarios that begin with it. On two idle cores: `every-200` and `once-200` take two minutes each, `-2k` three,
- * `-10k` ten, `thousand` ten.
+ * A name chooses all scenarios that begin with it. On two idle cores: `every-200`, `once-200` and `own-200` take two minutes each, `-2k` three,
+ * `-10k` ten, `thousand` and `shared` ten.
  */
 interface Scenario {
   readonly name: string;
@@ -41,23 +42,32 @@ interface Scenario {
   /** Nodes that exist already, each with its pod of the DaemonSet and this many further pods. */
   readonly others: number;
   readonly podsOnOthers: number;
+  readonly readyWhen: ReadyWhen;
 }
 
+const NAMESPACE = 'default';
+const DAEMON = 'network';
+/** The pods are watched by their DaemonSet, from before the node exists. */
+const NAMED: ReadyWhen = { daemonSets: [{ namespace: NAMESPACE, name: DAEMON }] };
+/** The pods are watched by their node, and above 128 waiting nodes by the DaemonSets. */
+const ALL: ReadyWhen = { allDaemonSets: { namespaces: [NAMESPACE] } };
+
 const SCENARIOS: readonly Scenario[] = [
-  { name: 'every-200', nodes: 50, everyMs: 100, others: 200, podsOnOthers: 0 },
-  { name: 'once-200', nodes: 50, everyMs: 0, others: 200, podsOnOthers: 0 },
-  { name: 'every-2k', nodes: 50, everyMs: 100, others: 2_000, podsOnOthers: 0 },
-  { name: 'once-2k', nodes: 50, everyMs: 0, others: 2_000, podsOnOthers: 0 },
-  { name: 'every-10k', nodes: 50, everyMs: 100, others: 10_000, podsOnOthers: 4 },
-  { name: 'once-10k', nodes: 50, everyMs: 0, others: 10_000, podsOnOthers: 4 },
-  { name: 'thousand', nodes: 1_000, everyMs: 10, others: 200, podsOnOthers: 0 },
+  { name: 'every-200', nodes: 50, everyMs: 100, others: 200, podsOnOthers: 0, readyWhen: NAMED },
+  { name: 'once-200', nodes: 50, everyMs: 0, others: 200, podsOnOthers: 0, readyWhen: NAMED },
+  { name: 'every-2k', nodes: 50, everyMs: 100, others: 2_000, podsOnOthers: 0, readyWhen: NAMED },
+  { name: 'once-2k', nodes: 50, everyMs: 0, others: 2_000, podsOnOthers: 0, readyWhen: NAMED },
+  { name: 'every-10k', nodes: 50, everyMs: 100, others: 10_000, podsOnOthers: 4, readyWhen: NAMED },
+  { name: 'once-10k', nodes: 50, everyMs: 0, others: 10_000, podsOnOthers: 4, readyWhen: NAMED },
+  { name: 'thousand', nodes: 1_000, everyMs: 10, others: 200, podsOnOthers: 0, readyWhen: NAMED },
+  { name: 'own-200', nodes: 50, everyMs: 100, others: 200, podsOnOthers: 0, readyWhen: ALL },
+  { name: 'own-10k', nodes: 50, everyMs: 100, others: 10_000, podsOnOthers: 4, readyWhen: ALL },
+  { name: 'shared', nodes: 1_000, everyMs: 10, others: 200, podsOnOthers: 0, readyWhen: ALL },
 ];
 
 const TAINT = { key: 'example.com/network', effect: 'NoSchedule' };
-const NAMESPACE = 'default';
 const PODS = `/api/v1/namespaces/${NAMESPACE}/pods`;
 const POOL = 'measured';
-const DAEMON = 'network';
 const READY_POD = { status: { phase: 'Running', conditions: [{ type: 'Ready', status: 'True' }] } };
 /** From the creation of the DaemonSet's pod until it is Ready. */
 const DAEMON_MS = 2_000;
@@ -113,7 +123,7 @@ interface Pod {
   readonly status?: { readonly conditions?: readonly { readonly type: string; readonly status: string }[] };
 }
 
-async function measure({ name, nodes: count, everyMs, others, podsOnOthers }: Scenario): Promise<string> {
+async function measure({ name, nodes: count, everyMs, others, podsOnOthers, readyWhen }: Scenario): Promise<string> {
   await using cp = await startControlPlane({
     components: ['kube-scheduler'],
     auditPolicy: join(import.meta.dirname, 'scale-audit-policy.yaml'),
@@ -127,7 +137,6 @@ async function measure({ name, nodes: count, everyMs, others, podsOnOthers }: Sc
     await createOthers(cp, uid, others, podsOnOthers);
     const [replica] = await installation.start(['a'], { program: BUNDLE, env: deployedEnvironment() });
     if (!replica) throw new Error('no replica');
-    const readyWhen = { daemonSets: [{ namespace: NAMESPACE, name: DAEMON }] };
     await createTaintPolicy(cp, POOL, {
       nodeSelector: { matchLabels: { pool: POOL } },
       taints: [{ ...TAINT, ensure: 'UntilReady', readyWhen }],
