@@ -7,6 +7,7 @@ import { waitUntil } from '../control-plane/wait-until.ts';
 import { daemonSetManifest } from '../e2e/daemon-sets.ts';
 import { policyObject } from '../e2e/policy-objects.ts';
 import { type Conditioned, isReady } from './conditions.ts';
+import { type KilledLeader, killLeader } from './measure/health.ts';
 import { installProduct, kubectl } from './product.ts';
 import { type RealCluster, startRealCluster } from './real-cluster.ts';
 import { isTainted } from './waiting-node.ts';
@@ -42,8 +43,13 @@ export interface Reboot {
 
 /** A real node with an agent in a DaemonSet, and pods without its toleration that are created all the time. */
 export interface RebootingNode {
-  /** Cuts the power, switches it on, and waits until the taint has come and gone. */
-  reboot(): Promise<Reboot>;
+  /**
+   * Cuts the power, switches it on, and waits until the taint has come and gone.
+   * @param whileTainted called once the taint has come
+   */
+  reboot(whileTainted?: () => Promise<void>): Promise<Reboot>;
+  /** Of taintkeeper. */
+  killLeader(): Promise<KilledLeader>;
   stop(): Promise<void>;
 }
 
@@ -117,7 +123,8 @@ function rebooting(cluster: RealCluster, { nodes, bound, agents }: History): Omi
   if (!machine) throw new Error(`there is no ${NODE}`);
 
   return {
-    async reboot() {
+    killLeader: () => killLeader(cluster),
+    async reboot(whileTainted = async () => {}) {
       const bootBefore = nodes.at(-1)?.value.status.nodeInfo.bootID;
       const pods = createPods(cluster);
       const powerOffAt = Date.now();
@@ -132,6 +139,7 @@ function rebooting(cluster: RealCluster, { nodes, bound, agents }: History): Omi
         });
       const reported = await after(({ status }) => status.nodeInfo.bootID !== bootBefore, off);
       const set = await after((node) => isTainted(node, TAINT.key), off);
+      await whileTainted();
       const removed = await after((node) => !isTainted(node, TAINT.key), set.resourceVersion);
       await pods.stop();
       const ready = agents.find((one) => one.resourceVersion > set.resourceVersion && isReadyAgent(one));

@@ -7,6 +7,7 @@ import { admin } from '../control-plane/users.ts';
 import { waitUntil } from '../control-plane/wait-until.ts';
 import { policyObject } from '../e2e/policy-objects.ts';
 import { type Conditioned, isReady } from './conditions.ts';
+import { type KilledLeader, killLeader } from './measure/health.ts';
 import { installProduct, kubectl, setAtRegistration } from './product.ts';
 import { type RealCluster, startRealCluster } from './real-cluster.ts';
 import type { RealNode } from './real-node.ts';
@@ -40,6 +41,10 @@ export interface RegisteringNodes {
   taintLate(lateMs: number): Promise<void>;
   /** All nodes register so many times together. `onEach` is told of each registration that is through. */
   register(times: number, onEach?: (registration: Registration) => void): Promise<readonly Registration[]>;
+  /** How many Nodes have registered. */
+  registered(): number;
+  /** Of taintkeeper. */
+  killLeader(): Promise<KilledLeader>;
   stop(): Promise<void>;
 }
 
@@ -160,6 +165,8 @@ async function watchRegistrations(
       await kubectl(cluster, ['delete', 'taintpolicy', 'network']);
       lateMs = ms;
     },
+    registered: () => created.size,
+    killLeader: () => killLeader(cluster),
     async register(times, onEach = () => {}) {
       const registrations = await Promise.all(
         workers.map(async (worker) => {
