@@ -1,3 +1,4 @@
+import type { StoredNode } from '../../../../src/judge/node-view.ts';
 import type { StringMap } from '../../../../src/kubernetes/label-selector.ts';
 import type { Taint } from '../../../../src/kubernetes/taint.ts';
 import type { TaintPolicySpec } from '../../../../src/policy/taint-policy.ts';
@@ -16,6 +17,8 @@ export interface Declaration {
   readonly anyValue: boolean;
   /** `afterReboot: SetAgain` */
   readonly setsAgain: boolean;
+  /** The progress deadline in milliseconds, with `afterDeadline: Remove`. */
+  readonly removeAfterMs: number | undefined;
 }
 
 /** What the policies that do more than report say of a node. */
@@ -54,12 +57,21 @@ function declarations(policies: readonly TaintPolicySpec[], ensure: TaintRule['e
   return policies.flatMap((policy) =>
     policy.taints
       .filter((rule) => rule.ensure === ensure)
-      .map(({ key, value, effect = '', afterReboot }) => ({
-        policy,
-        taint: { key, value, effect },
-        anyValue: value === undefined,
-        setsAgain: afterReboot === 'SetAgain',
-      })),
+      .map(
+        ({
+          key,
+          value,
+          effect = '',
+          afterReboot,
+          readyWhen: { progressDeadlineSeconds = 600, afterDeadline } = {},
+        }) => ({
+          policy,
+          taint: { key, value, effect },
+          anyValue: value === undefined,
+          setsAgain: afterReboot === 'SetAgain',
+          removeAfterMs: afterDeadline === 'Remove' ? progressDeadlineSeconds * 1_000 : undefined,
+        }),
+      ),
   );
 }
 
@@ -108,6 +120,20 @@ export function isStartupKeptOff({ untilReady }: Declared, taint: Taint, annotat
 /** Whether a policy sets a startup taint of this identity again after a reboot. */
 export function setsAgain({ untilReady }: Declared, taint: Taint): boolean {
   return untilReady.some((one) => one.setsAgain && identityOf(one.taint) === identityOf(taint));
+}
+
+/** Whether all policies of a startup taint of this identity have given up on a node that is not ready. */
+export function isGivenUp(says: Declared, taint: Taint, node: StoredNode, now: number): boolean {
+  const alike = says.untilReady.filter((one) => identityOf(one.taint) === identityOf(taint));
+  const deadlines = alike.map(({ removeAfterMs = Infinity }) => removeAfterMs);
+  return now - waitingSince(node, setsAgain(says, taint), now) > Math.max(...deadlines);
+}
+
+function waitingSince({ createdAt = 0, bootId, startupBoot }: StoredNode, isSetAgain: boolean, now: number): number {
+  if (!isSetAgain || bootId === undefined || startupBoot === undefined) return createdAt;
+  // The reboot is not recorded yet.
+  if (startupBoot.bootId !== bootId) return now;
+  return Math.max(createdAt, startupBoot.setAt ?? 0);
 }
 
 /** The startup taints that a node has to carry once the leader has recorded its reboot, apart from those of which a policy protects a value. */

@@ -14,6 +14,7 @@ import {
   declared,
   entriesOf,
   identityOf,
+  isGivenUp,
   isKeptOff,
   isMet,
   isStartupKeptOff,
@@ -286,10 +287,14 @@ function reasonsFor(
       if (valueToSet(says, taint, before) === (taint.value ?? '')) return 'set';
       const isNew = at - (before.createdAt ?? 0) < REGISTRATION_MS && texts(before.taints).includes(textOf(NOT_READY));
       if (isStartup(taint) && isAgain(taint)) return 'set again';
-      return isStartup(taint) && isNew && !isReady ? 'set late' : undefined;
+      const mayWait = !isReady && !isGivenUp(says, taint, before, at);
+      return isStartup(taint) && isNew && mayWait ? 'set late' : undefined;
     }),
     ...removed.map((taint) => {
-      if (isStartup(taint)) return isReady ? removalReason(taint, before, at, says) : undefined;
+      if (isStartup(taint)) {
+        const whenReady = isReady ? removalReason(taint, before, at, says) : undefined;
+        return whenReady ?? (isGivenUp(says, taint, before, at) ? 'removed after the deadline' : undefined);
+      }
       const wasAwaited = step.startup.removable.some((one) => identityOf(one.taint) === identityOf(taint));
       if (wasAwaited && says.protectorsOf(taint).length === 0) return 'removed after its policy';
       const isAllowed = entriesOf(before.allowRemoval).includes(textOf(taint)) && canBeAllowed(taint);
@@ -429,7 +434,7 @@ function checkEnd(world: World, occurred: string[]): void {
 }
 
 /** What a node is once all is quiet, whatever happened before. */
-function checkDeclared(node: StoredNode, specs: Policies, { ready }: ModelCluster): void {
+function checkDeclared(node: StoredNode, specs: Policies, { ready, now }: ModelCluster): void {
   const says = declared(specs, node.labels);
   const what = JSON.stringify({ node, specs });
   for (const { taint } of says.required) expect(valueToSet(says, taint, node), what).toBeUndefined();
@@ -443,7 +448,10 @@ function checkDeclared(node: StoredNode, specs: Policies, { ready }: ModelCluste
         identityOf(one.taint) === identityOf(taint) &&
         (one.anyValue || (one.taint.value ?? '') === (taint.value ?? '')),
     );
-    if (isStartup && !isProtected) expect(ready.has(node.name), what).toBe(false);
+    if (isStartup && !isProtected) {
+      expect(ready.has(node.name), what).toBe(false);
+      expect(isGivenUp(says, taint, node, now), what).toBe(false);
+    }
     if (isOfPolicies(says, taint)) expect(entriesOf(node.allowRemoval), what).not.toContain(textOf(taint));
   }
 }
@@ -477,6 +485,7 @@ it('whatever happens, the leader writes what has to change and nothing else, and
         'set',
         'set late',
         'removed when ready',
+        'removed after the deadline',
         'removed after its policy',
         'allowed',
         'removed by an entry of the leader',

@@ -26,6 +26,11 @@ export const NOT_READY: Taint = { key: 'node.kubernetes.io/not-ready', effect: '
 const NO_SCHEDULE = { effect: 'NoSchedule' } as const;
 const READY_WHEN = { daemonSets: [{ namespace: 'kube-system', name: 'network' }] };
 const UNTIL_READY = { ...NO_SCHEDULE, ensure: 'UntilReady', readyWhen: READY_WHEN } as const;
+const untilDeadline = (seconds: number) =>
+  ({
+    ...UNTIL_READY,
+    readyWhen: { ...READY_WHEN, progressDeadlineSeconds: seconds, afterDeadline: 'Remove' },
+  }) as const;
 const ALWAYS = { ...NO_SCHEDULE, ensure: 'Always' } as const;
 const SET_AGAIN = { ...UNTIL_READY, afterReboot: 'SetAgain' } as const;
 const BOOTS = ['boot-1', 'boot-2', 'boot-3'];
@@ -34,6 +39,7 @@ const RULES_AGAIN: readonly TaintRule[] = [
   { key: 'dedicated', ...SET_AGAIN },
   { key: 'example.com/b', ...SET_AGAIN },
   { key: 'example.com/c', value: 'x', ...SET_AGAIN },
+  { key: 'example.com/b', ...untilDeadline(300), afterReboot: 'SetAgain' },
 ];
 const RULES: readonly TaintRule[] = [
   { key: 'dedicated', value: 'x', ...ALWAYS },
@@ -50,6 +56,8 @@ const RULES: readonly TaintRule[] = [
   { key: 'example.com/a' },
   { key: 'example.com/b', ...UNTIL_READY },
   { key: 'example.com/b', value: 'x', ...UNTIL_READY },
+  { key: 'example.com/b', ...untilDeadline(60) },
+  { key: 'example.com/b', ...untilDeadline(500) },
   { key: 'example.com/b', value: 'x', ...ALWAYS },
   ...RULES_AGAIN,
 ];
