@@ -74,10 +74,17 @@ describeWithControlPlane(
       expect(answer.status).toBe(200);
     }
 
-    const createDaemonSet = (namespace: string, name: string, pool: string, tolerations: readonly object[]) =>
+    const createDaemonSet = (
+      namespace: string,
+      name: string,
+      pool: string,
+      tolerations: readonly object[],
+      more: object = {},
+    ) =>
       create(`/apis/apps/v1/namespaces/${namespace}/daemonsets`, {
         metadata: { name },
         spec: {
+          ...more,
           selector: { matchLabels: { app: name } },
           template: {
             metadata: { labels: { app: name } },
@@ -91,16 +98,23 @@ describeWithControlPlane(
         },
       });
 
-    async function setPodReady(namespace: string, app: string, on: string) {
-      const pods = `/api/v1/namespaces/${namespace}/pods`;
-      const pod = await waitUntil(
+    const podsIn = (namespace: string) => `/api/v1/namespaces/${namespace}/pods`;
+
+    const waitForPod = (namespace: string, app: string, on: string, otherThan?: string) =>
+      waitUntil(
         async () => {
-          const { body } = await cp().request<{ items: Pod[] }>(admin, 'GET', `${pods}?labelSelector=app=${app}`);
-          return body.items.find(({ metadata, spec }) => spec.nodeName === on && !metadata.deletionTimestamp);
+          const query = `labelSelector=app=${app}`;
+          const { body } = await cp().request<{ items: Pod[] }>(admin, 'GET', `${podsIn(namespace)}?${query}`);
+          const here = body.items.filter(({ spec, metadata }) => spec.nodeName === on && !metadata.deletionTimestamp);
+          return here.find(({ metadata }) => metadata.name !== otherThan)?.metadata.name;
         },
-        { timeoutMs: TIMEOUT_MS, otherwise: () => `there is no pod of ${app} on ${on}` },
+        { timeoutMs: TIMEOUT_MS, otherwise: () => `there is no such pod of ${app} on ${on}` },
       );
-      const { status } = await cp().request(admin, 'PATCH', `${pods}/${pod.metadata.name}/status`, {
+
+    /** @param pod by default, any of the DaemonSet */
+    async function setPodReady(namespace: string, app: string, on: string, pod?: string) {
+      const name = pod ?? (await waitForPod(namespace, app, on));
+      const { status } = await cp().request(admin, 'PATCH', `${podsIn(namespace)}/${name}/status`, {
         body: { status: { phase: 'Running', conditions: [{ type: 'Ready', status: 'True' }] } },
         contentType: MERGE_PATCH,
       });
@@ -239,6 +253,30 @@ describeWithControlPlane(
       expect(stderr).toContain(
         'Warning: spec.taints[0]: without namespaces, every user who may create a DaemonSet can keep new nodes tainted\n',
       );
+    });
+
+    it.each([
+      { how: 'on-delete', what: 'the pod of an earlier revision', strategy: { type: 'OnDelete' } },
+      {
+        how: 'surge',
+        what: 'the pod of the surge, beside an earlier one that is not Ready',
+        strategy: { type: 'RollingUpdate', rollingUpdate: { maxSurge: 1, maxUnavailable: 0 } },
+      },
+    ])('daemonSets: one Ready pod is enough, of any revision: $what', async ({ how, strategy }) => {
+      const on = `${how}-1`;
+      await createDaemonSet('agents', how, how, [{ operator: 'Exists' }], { updateStrategy: strategy });
+      await policy(how, { daemonSets: [{ namespace: 'agents', name: how }] });
+      await register(on, how);
+      await setReady(cp(), on);
+      const earlier = await waitForPod('agents', how, on);
+      await cp().request(admin, 'PATCH', `/apis/apps/v1/namespaces/agents/daemonsets/${how}`, {
+        body: { spec: { template: { metadata: { annotations: { revision: '2' } } } } },
+        contentType: MERGE_PATCH,
+      });
+      const ready = how === 'surge' ? await waitForPod('agents', how, on, earlier) : earlier;
+      await waitsFor(on, 'its pod is not Ready');
+      await setPodReady('agents', how, on, ready);
+      await waitForTaints(cp(), on);
     });
 
     it('startup taints that keep off the DaemonSets of each other, on a node: both policies are stalled before the deadline', async () => {
