@@ -1,6 +1,6 @@
 import type { PolicyObject } from '../../cluster/policies/policy-object.ts';
 import type { DaemonSetView } from '../../judge/daemon-set-view.ts';
-import type { NodeView } from '../../judge/node-view.ts';
+import type { StoredNode } from '../../judge/node-view.ts';
 import {
   contradictions,
   contradictionText,
@@ -9,7 +9,7 @@ import {
 } from '../../judge/policy/contradictions.ts';
 import { daemonSetFindings, nodeFindings, podFindings, type StuckPod } from '../../judge/policy/findings.ts';
 import { idleNotes } from '../../judge/policy/idle-policy.ts';
-import { keysOf, misspelledKeys, type NodeKeys } from '../../judge/policy/misspelled-keys.ts';
+import { keysOf, misspelledKeys } from '../../judge/policy/misspelled-keys.ts';
 import { startupNotes } from '../../judge/policy/startup-faults.ts';
 import { type CompiledTaintPolicy, waitsForDaemonSets } from '../../policy/compiled-taint-policy.ts';
 import { modeOf, type PolicyKind } from '../../policy/policy.ts';
@@ -29,7 +29,7 @@ export interface EvaluationInput {
    */
   readonly readings: Readonly<Record<ComparedKind, Reading>>;
   readonly compiled: PolicySet;
-  readonly nodes: readonly NodeView[];
+  readonly nodes: readonly StoredNode[];
   /** Without those in the namespace of taintkeeper. */
   readonly daemonSets: readonly DaemonSetView[];
   /** The daemon pods that are Failed on a node where they could run, however short the time. */
@@ -150,7 +150,11 @@ export async function evaluatePolicies(input: EvaluationInput): Promise<Evaluati
   function nodeProblems(): ReportedProblem[] {
     const keys = keysOf(nodes);
     return [
-      ...taintPolicies.flatMap((policy) => misspelledKeyProblems(policy, keys)),
+      ...taintPolicies.flatMap((policy) =>
+        misspelledKeys(policy, keys, selectedBy(policy), now).map(
+          (message): ReportedProblem => ({ ...problemOf(policy), reason: 'KeyLooksMisspelled', message }),
+        ),
+      ),
       ...contradictions(taintPolicies, selectedBy).flatMap(contradictionProblems),
     ];
   }
@@ -177,9 +181,9 @@ export async function evaluatePolicies(input: EvaluationInput): Promise<Evaluati
 /** The nodes that each policy selects. */
 async function nodesByPolicy(
   policies: readonly CompiledTaintPolicy[],
-  nodes: readonly NodeView[],
-): Promise<ReadonlyMap<CompiledTaintPolicy, readonly NodeView[]>> {
-  const selected = new Map(policies.map((policy): [CompiledTaintPolicy, NodeView[]] => [policy, []]));
+  nodes: readonly StoredNode[],
+): Promise<ReadonlyMap<CompiledTaintPolicy, readonly StoredNode[]>> {
+  const selected = new Map(policies.map((policy): [CompiledTaintPolicy, StoredNode[]] => [policy, []]));
   const letOthersRun = longLoop();
   for (const node of nodes) {
     await letOthersRun();
@@ -210,6 +214,10 @@ function ignoredFieldProblems({ kind, name, inForce }: PolicyObject): ReportedPr
   return [{ kind, policy: name, reason: UNKNOWN_FIELDS, message: ignoredText(inForce.ignored) }];
 }
 
+function problemOf({ kind, name }: CompiledTaintPolicy) {
+  return { kind, policy: name };
+}
+
 /** A problem of both policies: either may be the wrong one. */
 function contradictionProblems(contradiction: Disagreement): ReportedProblem[] {
   const message = contradictionText(contradiction);
@@ -217,15 +225,6 @@ function contradictionProblems(contradiction: Disagreement): ReportedProblem[] {
     kind,
     policy: name,
     reason: VALUES_DIFFER,
-    message,
-  }));
-}
-
-function misspelledKeyProblems(policy: CompiledTaintPolicy, keys: NodeKeys): ReportedProblem[] {
-  return misspelledKeys(policy, keys).map((message) => ({
-    kind: policy.kind,
-    policy: policy.name,
-    reason: 'KeyLooksMisspelled',
     message,
   }));
 }

@@ -164,7 +164,9 @@ export const CONDITIONS = {
         next: 'run taintkeeper doctor, which checks the rights; if none is missing, the message has the answer of the API server',
       },
       KeyLooksMisspelled: {
-        meaning: 'No node has the taint or the label of this key, and nodes have one that is almost the same.',
+        meaning:
+          'No node has the taint or the label of this key, or the condition or the resource of `readyWhen`, and nodes have one that is almost the same. ' +
+          'Conditions and resources count only if a node of the policy is older than the progress deadline, and does not carry the startup taint.',
         next: 'correct the key in the policy, or add the taint or the label to a node',
       },
       RequiredValuesDiffer: {

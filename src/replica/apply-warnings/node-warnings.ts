@@ -1,4 +1,4 @@
-import type { NodeView } from '../../judge/node-view.ts';
+import type { StoredNode } from '../../judge/node-view.ts';
 import { contradictionWarnings, disagreeingWith } from '../../judge/policy/contradictions.ts';
 import { idleWarnings } from '../../judge/policy/idle-policy.ts';
 import { collectKeys } from '../../judge/policy/misspelled-keys.ts';
@@ -12,7 +12,7 @@ import type { CompiledTaintPolicy } from '../../policy/compiled-taint-policy.ts'
 import { longLoop } from '../../runtime/long-loop.ts';
 
 export interface NodeWarningsOptions {
-  readonly nodes: readonly NodeView[];
+  readonly nodes: readonly StoredNode[];
   /** The policy as it was before the change. */
   readonly before: CompiledTaintPolicy | undefined;
   /** All other policies. */

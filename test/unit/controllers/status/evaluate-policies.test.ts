@@ -7,6 +7,7 @@ import {
   evaluatePolicies,
   type Reading,
 } from '../../../../src/controllers/status/evaluate-policies.ts';
+import type { NodeStatus } from '../../../../src/judge/node-view.ts';
 import type { Taint } from '../../../../src/kubernetes/taint.ts';
 import type { PolicyKind } from '../../../../src/policy/policy.ts';
 import { partsOf, type ReadyWhen } from '../../../../src/policy/ready-when.ts';
@@ -95,9 +96,9 @@ const requiring = (value: string, pool = 'gpu'): TaintPolicySpec => ({
   nodeSelector: { matchLabels: { pool } },
   taints: [{ key: 'dedicated', value, effect: 'NoSchedule', ensure: 'Always' }],
 });
-const nodeOf = (labels: Record<string, string>, taints: readonly Taint[] = []) => {
+const nodeOf = (labels: Record<string, string>, taints: readonly Taint[] = [], status: NodeStatus = {}) => {
   const entry = nodeEntry('n1', taints);
-  return { ...entry, value: { ...entry.value, labels } };
+  return { ...entry, value: { ...entry.value, ...status, labels } };
 };
 const IGNORED =
   'spec.later: this version of taintkeeper does not know this field; it is ignored, so the policy may do more or less than intended';
@@ -165,6 +166,29 @@ it.each<{
         'KeyLooksMisspelled: spec.taints[0].key: no node carries a taint dedicated; did you mean dedicted?',
     },
     counted: ['p', 'p', 'q'].map((name) => `TaintPolicy ${name} KeyLooksMisspelled`),
+  },
+  {
+    what: 'a condition and a resource of readyWhen that look misspelled',
+    cluster: {
+      taint: {
+        p: {
+          mode: 'Restore',
+          taints: [
+            {
+              ...{ key: 'a', effect: 'NoSchedule', ensure: 'UntilReady' },
+              readyWhen: { conditions: [{ type: 'networkReady' }], allocatable: [{ resource: 'nvidia.com/gpus' }] },
+            },
+          ],
+        },
+      },
+      nodes: [nodeOf({}, [], { conditions: { NetworkReady: 'True' }, resources: ['nvidia.com/gpu'] })],
+    },
+    stalled: {
+      'TaintPolicy p':
+        'KeyLooksMisspelled: spec.taints[0].readyWhen.conditions[0].type: no node has condition networkReady; did you mean NetworkReady?; ' +
+        'spec.taints[0].readyWhen.allocatable[0].resource: no node has resource nvidia.com/gpus; did you mean nvidia.com/gpu?',
+    },
+    counted: ['p', 'p'].map((name) => `TaintPolicy ${name} KeyLooksMisspelled`),
   },
   {
     what: 'a contradiction, on both policies',

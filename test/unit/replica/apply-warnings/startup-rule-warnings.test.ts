@@ -1,6 +1,7 @@
 import { describe, expect, it, onTestFinished, vi } from 'vitest';
 import type { ApiClient, RequestOptions } from '../../../../src/cluster/client/api-client.ts';
 import { AnswerTooLongError } from '../../../../src/cluster/client/api-error.ts';
+import type { ReadyWhen } from '../../../../src/policy/ready-when.ts';
 import type { TaintPolicySpec } from '../../../../src/policy/taint-policy.ts';
 import { policyWarnings } from '../../../../src/replica/apply-warnings/policy-warnings.ts';
 import { captureLog } from '../../captured-log.ts';
@@ -14,6 +15,7 @@ const SERVICE = { namespace: 'taintkeeper', name: 'taintkeeper', port: 443 };
 const SERVICE_PATH = '/api/v1/namespaces/taintkeeper/services/taintkeeper';
 const PODS_PATH = '/api/v1/namespaces/taintkeeper/pods';
 const DAEMON_SETS_PATH = '/apis/apps/v1/namespaces/kube-system/daemonsets';
+const NODES_PATH = '/api/v1/nodes';
 const CILIUM_PATH = '/apis/apps/v1/namespaces/kube-system/daemonsets/cilium';
 
 const waiting = (names: readonly string[] = ['cilium'], more: Partial<TaintPolicySpec> = {}): TaintPolicySpec => ({
@@ -26,6 +28,21 @@ const waiting = (names: readonly string[] = ['cilium'], more: Partial<TaintPolic
     },
   ],
   ...more,
+});
+
+const waitingFor = (readyWhen: ReadyWhen): TaintPolicySpec => ({
+  mode: 'Restore',
+  taints: [{ ...TAINT, ensure: 'UntilReady', readyWhen }],
+});
+
+/** Nodes with these labels. */
+const nodes = (...labels: Record<string, string>[]) => ({
+  metadata: { resourceVersion: '1' },
+  items: labels.map((one, index) => ({
+    metadata: { name: `n${index}`, labels: one },
+    spec: {},
+    status: { conditions: [{ type: 'Ready', status: 'True' }] },
+  })),
 });
 
 const template = (tolerations: object[]) => ({ metadata: {}, spec: { containers: [], tolerations } });
@@ -41,7 +58,7 @@ const replicas = (tolerations: object[] = ANY) => ({
 /** A replica, and an API server with these objects and no nodes. */
 function rig(objects: Readonly<Record<string, object>>, others: Readonly<Record<string, TaintPolicySpec>> = {}) {
   const known: Readonly<Record<string, object>> = {
-    '/api/v1/nodes': { metadata: { resourceVersion: '1' }, items: [] },
+    [NODES_PATH]: { metadata: { resourceVersion: '1' }, items: [] },
     [SERVICE_PATH]: { spec: { selector: { app: 'taintkeeper' } } },
     [PODS_PATH]: replicas(),
     [CILIUM_PATH]: daemonSet(),
@@ -115,6 +132,19 @@ describe('warnings on a policy with ensure: UntilReady', () => {
         'spec.taints[1]: without namespaces, every user who may create a DaemonSet can keep new nodes tainted',
         'spec.taints[0] does not wait for DaemonSet kube-system/app, which does not tolerate the taint',
         'spec.taints[1] does not wait for DaemonSet kube-system/app, which does not tolerate the taint',
+      ],
+    },
+    {
+      why: 'a condition and a resource that no node has, and a misspelled one',
+      objects: { [NODES_PATH]: nodes({}) },
+      spec: waitingFor({
+        conditions: [{ type: 'ready' }, { type: 'example.com/NetworkReady' }],
+        allocatable: [{ resource: 'nvidia.com/gpu' }],
+      }),
+      expected: [
+        'no node has condition ready; did you mean Ready?',
+        'no node has condition example.com/NetworkReady yet, for which spec.taints[0] waits',
+        'no node has resource nvidia.com/gpu yet, for which spec.taints[0] waits',
       ],
     },
     { why: 'nothing in mode Audit', spec: waiting(['celium'], { mode: 'Audit' }), expected: [] },
