@@ -11,14 +11,17 @@ import { daemonSetFindings, nodeFindings, podFindings, type StuckPod } from '../
 import { idleNotes } from '../../judge/policy/idle-policy.ts';
 import { keysOf, misspelledKeys } from '../../judge/policy/misspelled-keys.ts';
 import { startupNotes } from '../../judge/policy/startup-faults.ts';
+import { comparisonBudget, unselectedDaemonSets } from '../../judge/policy/unselected-daemon-sets.ts';
 import { type CompiledTaintPolicy, waitsForDaemonSets } from '../../policy/compiled-taint-policy.ts';
 import { modeOf, type PolicyKind } from '../../policy/policy.ts';
 import { selectingPolicies } from '../../policy/policy-index.ts';
 import type { PolicySet } from '../../policy/policy-set.ts';
+import { daemonSetName, type ReadyDaemonSet } from '../../policy/ready-when.ts';
 import { nextPolicyStatus, type PolicyFindings } from '../../policy/reporting/next-policy-status.ts';
 import { ignoredText } from '../../policy/reporting/policy-messages.ts';
 import type { PatchedDaemonSet, PolicyStatus } from '../../policy/reporting/policy-status.ts';
 import { longLoop } from '../../runtime/long-loop.ts';
+import type { SchedulingView } from '../../scheduling/coverage.ts';
 import { type ReportedProblem, type Reports, stalledCondition, UNKNOWN_FIELDS } from '../reports.ts';
 
 export interface EvaluationInput {
@@ -30,8 +33,9 @@ export interface EvaluationInput {
   readonly readings: Readonly<Record<ComparedKind, Reading>>;
   readonly compiled: PolicySet;
   readonly nodes: readonly StoredNode[];
-  /** Without those in the namespace of taintkeeper. */
-  readonly daemonSets: readonly DaemonSetView[];
+  readonly daemonSets: readonly (DaemonSetView & SchedulingView)[];
+  /** The namespace of taintkeeper. No TolerationPolicy or RecoveryPolicy selects its DaemonSets. */
+  readonly ownNamespace: string;
   /** The daemon pods that are Failed on a node where they could run, however short the time. */
   readonly pods: readonly StuckPod[];
   /** What controllers report. */
@@ -87,7 +91,8 @@ export function comparedKinds(
 
 /** Compares each policy with the cluster. It writes nothing. */
 export async function evaluatePolicies(input: EvaluationInput): Promise<Evaluation> {
-  const { readings, compiled, nodes, daemonSets, pods, reports, patchedBy, audit, violators, now } = input;
+  const { readings, compiled, nodes, pods, reports, patchedBy, audit, violators, now } = input;
+  const daemonSets = input.daemonSets.filter(({ namespace }) => namespace !== input.ownNamespace);
   const { taintPolicies, tolerationPolicies, tolerationRestrictions, recoveryPolicies } = compiled;
   const byName = new Map(
     [...taintPolicies, ...tolerationPolicies, ...tolerationRestrictions, ...recoveryPolicies].map((one) => [
@@ -112,6 +117,7 @@ export async function evaluatePolicies(input: EvaluationInput): Promise<Evaluati
     ...reports.problems(),
     // A part of the nodes may be known before.
     ...(readings.nodes === 'Read' ? nodeProblems() : []),
+    ...(readings.nodes === 'Read' && readings.daemonSets === 'Read' ? await daemonSetProblems() : []),
   ].filter(({ kind, policy }) => !notEvaluated.has(`${kind}/${policy}`));
   const policies: EvaluatedPolicy[] = [];
   const letOthersRun = longLoop();
@@ -159,9 +165,25 @@ export async function evaluatePolicies(input: EvaluationInput): Promise<Evaluati
     ];
   }
 
+  async function daemonSetProblems(): Promise<ReportedProblem[]> {
+    const byName = new Map(input.daemonSets.map((one) => [daemonSetName(one), one]));
+    const surroundings = {
+      daemonSetOf: (one: ReadyDaemonSet) => byName.get(daemonSetName(one)),
+      budget: comparisonBudget(),
+      letOthersRun: longLoop(),
+      now,
+    };
+    const problems: ReportedProblem[] = [];
+    for (const policy of taintPolicies) {
+      for (const { reason, message } of await unselectedDaemonSets(policy, selectedBy(policy), surroundings))
+        problems.push({ ...problemOf(policy), reason, message });
+    }
+    return problems;
+  }
+
   function idle(own: Compiled | undefined): string[] {
     if (own?.kind !== 'TaintPolicy') return [];
-    return [...idleNotes(own, selectedBy(own), nodes.length), ...startupNotes(own, daemonSets).notes];
+    return [...idleNotes(own, selectedBy(own), nodes.length), ...startupNotes(own, input.daemonSets).notes];
   }
 
   function findingsOf(own: Compiled, known: readonly string[]): PolicyFindings | undefined {

@@ -13,7 +13,7 @@ import { isToWrite, type WrittenStatus } from './stored-status.ts';
 
 export interface PolicyStatusOptions {
   readonly client: ApiClient;
-  /** The namespace of taintkeeper, whose DaemonSets are ignored. */
+  /** The namespace of taintkeeper. */
   readonly namespace: string;
   readonly nodes: Pick<WatchedNodes, 'entries' | 'news'> & SyncState;
   readonly daemonSets: Pick<WatchedDaemonSets, 'entries' | 'changes'> & SyncState;
@@ -77,7 +77,8 @@ export function startPolicyStatus(run: Run, options: PolicyStatusOptions): Contr
       readings: { nodes: readingOf(nodes), daemonSets: readingOf(daemonSets) },
       compiled: policies.snapshot().compiled,
       nodes: Array.from(nodes.entries(), ({ value }) => value),
-      daemonSets: Array.from(daemonSets.entries(), ({ value }) => value).filter((one) => one.namespace !== namespace),
+      daemonSets: Array.from(daemonSets.entries(), ({ value }) => value),
+      ownNamespace: namespace,
       pods: stuckPods(),
       reports,
       patchedBy,

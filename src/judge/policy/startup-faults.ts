@@ -16,6 +16,7 @@ export interface StartupFault {
     | 'DaemonSetNotFound'
     | 'DaemonSetUnreadable'
     | 'DaemonSetDoesNotTolerate'
+    | 'DaemonSetSelectsNoNode'
     | 'TaintkeeperDoesNotTolerate'
     | 'UnknownPart'
     | 'StartupTaintProtected';

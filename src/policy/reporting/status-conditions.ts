@@ -196,6 +196,12 @@ export const CONDITIONS = {
         meaning: 'A DaemonSet of `readyWhen` does not tolerate the startup taint that waits for it.',
         next: 'add the toleration to the DaemonSet',
       },
+      DaemonSetSelectsNoNode: {
+        meaning:
+          'A DaemonSet of `readyWhen` selects none of the nodes that the policy selects, and one of them is older than the progress deadline and does not ' +
+          'carry the startup taint. New nodes with the same labels wait with the taint.',
+        next: 'correct nodeSelector of the policy, or the node selector or affinity of the DaemonSet',
+      },
       TaintkeeperDoesNotTolerate: {
         meaning:
           'The pods of taintkeeper do not tolerate a startup taint. In a cluster of new nodes only, nothing removes it.',

@@ -19,6 +19,12 @@ export interface NodeWarningsOptions {
   readonly others: readonly CompiledTaintPolicy[];
 }
 
+interface NodeWarnings {
+  readonly warnings: readonly string[];
+  /** The nodes that the policy selects. */
+  readonly selected: readonly StoredNode[];
+}
+
 /**
  * Warnings about a policy, from all nodes. Each selector is evaluated once for each node: every pod can send a review, with a policy that has
  * thousands of values and contradicts all others.
@@ -26,29 +32,30 @@ export interface NodeWarningsOptions {
 export async function nodeWarnings(
   policy: CompiledTaintPolicy,
   { nodes, before, others }: NodeWarningsOptions,
-): Promise<readonly string[]> {
+): Promise<NodeWarnings> {
   const { keys, add } = collectKeys();
   const shared = new Map(disagreeingWith(policy, others).map((other): [CompiledTaintPolicy, string[]] => [other, []]));
   const unprotected: string[] = [];
   const waiting: string[] = [];
   const after = [...others, policy];
-  let selected = 0;
+  const selected: StoredNode[] = [];
   const letOthersRun = longLoop();
   for (const node of nodes) {
     await letOthersRun();
     add(node);
     if (before && losesStartupRule(before, after, node)) waiting.push(node.name);
     if (policy.selectsNode(node.labels)) {
-      selected++;
+      selected.push(node);
       for (const [other, names] of shared) if (other.selectsNode(node.labels)) names.push(node.name);
     } else if (before && losesProtection(before, node)) {
       unprotected.push(node.name);
     }
   }
-  return [
+  const warnings = [
     ...protectionWarnings(unprotected),
     ...waitingWarnings(waiting),
     ...contradictionWarnings(policy, shared),
-    ...idleWarnings(policy, keys, { selected, all: nodes.length }),
+    ...idleWarnings(policy, keys, { selected: selected.length, all: nodes.length }),
   ];
+  return { warnings, selected };
 }

@@ -1,4 +1,5 @@
 import { describe, expect, it } from 'vitest';
+import { type ClusterDaemonSet, keepDaemonSet } from '../../../../src/cluster/objects/cluster-objects.ts';
 import { viewPolicy } from '../../../../src/cluster/policies/policy-object.ts';
 import { createReports, type Report, type ReportedProblem } from '../../../../src/controllers/reports.ts';
 import {
@@ -30,6 +31,7 @@ interface Cluster {
   readonly nodes?: readonly ReturnType<typeof nodeEntry>[];
   /** The current one of each policy. */
   readonly status?: PolicyStatus;
+  readonly daemonSets?: readonly ClusterDaemonSet[];
 }
 
 /** What is found. */
@@ -38,7 +40,16 @@ async function evaluated(
   report: Omit<Report, 'changes'>,
   readings: Readonly<Record<ComparedKind, Reading>> = { nodes: 'Read', daemonSets: 'Read' },
 ) {
-  const { taint = {}, toleration = {}, restriction = {}, invalid, unknown, nodes = [], status } = cluster;
+  const {
+    taint = {},
+    toleration = {},
+    restriction = {},
+    invalid,
+    unknown,
+    nodes = [],
+    daemonSets = [],
+    status,
+  } = cluster;
   const kinds = { TaintPolicy: taint, TolerationPolicy: toleration, TolerationRestriction: restriction };
   const objects = Object.entries(kinds).flatMap(([kind, specs]) =>
     Object.entries(specs).map(([name, spec]) =>
@@ -63,7 +74,8 @@ async function evaluated(
     objects,
     compiled: policySet({ taint, toleration, restriction }),
     nodes: nodes.map(({ value }) => value),
-    daemonSets: [],
+    daemonSets,
+    ownNamespace: 'taintkeeper',
     pods: [],
     reports,
     patchedBy: () => [],
@@ -100,6 +112,21 @@ const nodeOf = (labels: Record<string, string>, taints: readonly Taint[] = [], s
   const entry = nodeEntry('n1', taints);
   return { ...entry, value: { ...entry.value, ...status, labels } };
 };
+const waitingFor = (key: string, name: string): TaintPolicySpec => ({
+  mode: 'Restore',
+  taints: [
+    {
+      ...{ key, effect: 'NoSchedule', ensure: 'UntilReady' },
+      readyWhen: { daemonSets: [{ namespace: 'taintkeeper', name }] },
+    },
+  ],
+});
+/** In the namespace of taintkeeper, which startup taints may wait for as well. */
+const daemonSetOf = (name: string, podSpec: object) =>
+  keepDaemonSet({
+    metadata: { name, namespace: 'taintkeeper' },
+    spec: { selector: {}, template: { spec: { containers: [], ...podSpec } } },
+  });
 const IGNORED =
   'spec.later: this version of taintkeeper does not know this field; it is ignored, so the policy may do more or less than intended';
 const CONTRADICTION =
@@ -189,6 +216,25 @@ it.each<{
         'spec.taints[0].readyWhen.allocatable[0].resource: no node has resource nvidia.com/gpus; did you mean nvidia.com/gpu?',
     },
     counted: ['p', 'p'].map((name) => `TaintPolicy ${name} KeyLooksMisspelled`),
+  },
+  {
+    what: 'a DaemonSet of readyWhen that selects no node of the policy',
+    cluster: {
+      taint: {
+        p: waitingFor('a', 'one'),
+        q: { ...waitingFor('b', 'one'), nodeSelector: { matchLabels: { pool: 'cpu' } } },
+        r: waitingFor('c', 'two'),
+      },
+      nodes: [nodeOf({ pool: 'gpu' })],
+      daemonSets: [daemonSetOf('one', { nodeSelector: { pool: 'cpu' } }), daemonSetOf('two', {})],
+    },
+    stalled: {
+      'TaintPolicy p':
+        "DaemonSetSelectsNoNode: DaemonSet taintkeeper/one selects none of the policy's nodes: " +
+        'new nodes with the same labels wait with taint a:NoSchedule (spec.taints[0]). ' +
+        'Correct nodeSelector of the policy, or the node selector or affinity of the DaemonSet',
+    },
+    counted: ['TaintPolicy p DaemonSetSelectsNoNode'],
   },
   {
     what: 'a contradiction, on both policies',

@@ -45,10 +45,13 @@ const nodes = (...labels: Record<string, string>[]) => ({
   })),
 });
 
-const template = (tolerations: object[]) => ({ metadata: {}, spec: { containers: [], tolerations } });
-const daemonSet = (tolerations: object[] = ANY) => ({
+const template = (tolerations: object[], more: object = {}) => ({
+  metadata: {},
+  spec: { containers: [], tolerations, ...more },
+});
+const daemonSet = (tolerations: object[] = ANY, more: object = {}) => ({
   metadata: { namespace: 'kube-system', name: 'cilium', uid: 'u', resourceVersion: '1' },
-  spec: { selector: {}, template: template(tolerations) },
+  spec: { selector: {}, template: template(tolerations, more) },
 });
 const replicas = (tolerations: object[] = ANY) => ({
   metadata: { resourceVersion: '1' },
@@ -66,6 +69,7 @@ function rig(objects: Readonly<Record<string, object>>, others: Readonly<Record<
   };
   const asked: string[] = [];
   const client = {
+    now: () => new Date(),
     async request(method: string, path: string, { mostBytes = Number.POSITIVE_INFINITY }: RequestOptions = {}) {
       asked.push(path);
       const found = known[path];
@@ -145,6 +149,16 @@ describe('warnings on a policy with ensure: UntilReady', () => {
         'no node has condition ready; did you mean Ready?',
         'no node has condition example.com/NetworkReady yet, for which spec.taints[0] waits',
         'no node has resource nvidia.com/gpu yet, for which spec.taints[0] waits',
+      ],
+    },
+    {
+      why: 'a DaemonSet that selects none of the nodes of the policy',
+      objects: {
+        [NODES_PATH]: nodes({ pool: 'gpu' }, { pool: 'gpu' }),
+        [CILIUM_PATH]: daemonSet(ANY, { nodeSelector: { pool: 'cpu' } }),
+      },
+      expected: [
+        "DaemonSet kube-system/cilium selects none of the policy's nodes: correct its node selector, or that of the policy",
       ],
     },
     { why: 'nothing in mode Audit', spec: waiting(['celium'], { mode: 'Audit' }), expected: [] },
