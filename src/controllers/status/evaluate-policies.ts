@@ -1,6 +1,7 @@
 import type { PolicyObject } from '../../cluster/policies/policy-object.ts';
 import type { DaemonSetView } from '../../judge/daemon-set-view.ts';
 import type { StoredNode } from '../../judge/node-view.ts';
+import { type Companions, collectCompanions } from '../../judge/policy/companions.ts';
 import {
   contradictions,
   contradictionText,
@@ -10,7 +11,7 @@ import {
 import { daemonSetFindings, nodeFindings, podFindings, type StuckPod } from '../../judge/policy/findings.ts';
 import { idleNotes } from '../../judge/policy/idle-policy.ts';
 import { keysOf, misspelledKeys } from '../../judge/policy/misspelled-keys.ts';
-import { startupNotes } from '../../judge/policy/startup-faults.ts';
+import { startupNotes } from '../../judge/policy/startup-notes.ts';
 import { comparisonBudget, unselectedDaemonSets } from '../../judge/policy/unselected-daemon-sets.ts';
 import { type CompiledTaintPolicy, waitsForDaemonSets } from '../../policy/compiled-taint-policy.ts';
 import { modeOf, type PolicyKind } from '../../policy/policy.ts';
@@ -34,6 +35,8 @@ export interface EvaluationInput {
   readonly compiled: PolicySet;
   readonly nodes: readonly StoredNode[];
   readonly daemonSets: readonly (DaemonSetView & SchedulingView)[];
+  /** The namespaces with a DaemonSet that the leader cannot read. */
+  readonly unreadableIn: ReadonlySet<string>;
   /** The namespace of taintkeeper. No TolerationPolicy or RecoveryPolicy selects its DaemonSets. */
   readonly ownNamespace: string;
   /** The daemon pods that are Failed on a node where they could run, however short the time. */
@@ -109,7 +112,8 @@ export async function evaluatePolicies(input: EvaluationInput): Promise<Evaluati
   const notEvaluated = new Set(
     input.objects.filter((policy) => !objects.includes(policy)).map(({ kind, name }) => `${kind}/${name}`),
   );
-  const selected = await nodesByPolicy(taintPolicies, nodes);
+  const companions = collectCompanions();
+  const selected = await nodesByPolicy(taintPolicies, nodes, companions);
   const selectedBy = (policy: CompiledTaintPolicy) => selected.get(policy) ?? [];
   const problems = [
     ...input.objects.flatMap(ignoredFieldProblems),
@@ -183,7 +187,12 @@ export async function evaluatePolicies(input: EvaluationInput): Promise<Evaluati
 
   function idle(own: Compiled | undefined): string[] {
     if (own?.kind !== 'TaintPolicy') return [];
-    return [...idleNotes(own, selectedBy(own), nodes.length), ...startupNotes(own, input.daemonSets).notes];
+    const { notes } = startupNotes(own, {
+      daemonSets: input.daemonSets,
+      isKnown: (namespace) => !input.unreadableIn.has(namespace),
+      companions: companions.of(own),
+    });
+    return [...idleNotes(own, selectedBy(own), nodes.length), ...notes];
   }
 
   function findingsOf(own: Compiled, known: readonly string[]): PolicyFindings | undefined {
@@ -200,16 +209,19 @@ export async function evaluatePolicies(input: EvaluationInput): Promise<Evaluati
   }
 }
 
-/** The nodes that each policy selects. */
+/** The nodes that each policy selects. @param companions gets the policies that select a node */
 async function nodesByPolicy(
   policies: readonly CompiledTaintPolicy[],
   nodes: readonly StoredNode[],
+  companions: Companions,
 ): Promise<ReadonlyMap<CompiledTaintPolicy, readonly StoredNode[]>> {
   const selected = new Map(policies.map((policy): [CompiledTaintPolicy, StoredNode[]] => [policy, []]));
   const letOthersRun = longLoop();
   for (const node of nodes) {
     await letOthersRun();
-    for (const policy of selectingPolicies(policies, node.labels)) selected.get(policy)?.push(node);
+    const selecting = selectingPolicies(policies, node.labels);
+    companions.add(selecting);
+    for (const policy of selecting) selected.get(policy)?.push(node);
   }
   return selected;
 }

@@ -16,7 +16,7 @@ export interface PolicyStatusOptions {
   /** The namespace of taintkeeper. */
   readonly namespace: string;
   readonly nodes: Pick<WatchedNodes, 'entries' | 'news'> & SyncState;
-  readonly daemonSets: Pick<WatchedDaemonSets, 'entries' | 'changes'> & SyncState;
+  readonly daemonSets: Pick<WatchedDaemonSets, 'entries' | 'changes' | 'unreadable'> & SyncState;
   readonly policies: Pick<ClusterPolicies, 'snapshot' | 'objects' | 'statusChanges'>;
   /** Every policy is taken to be in mode Audit. */
   readonly audit: boolean;
@@ -78,6 +78,7 @@ export function startPolicyStatus(run: Run, options: PolicyStatusOptions): Contr
       compiled: policies.snapshot().compiled,
       nodes: Array.from(nodes.entries(), ({ value }) => value),
       daemonSets: Array.from(daemonSets.entries(), ({ value }) => value),
+      unreadableIn: new Set(Array.from(daemonSets.unreadable(), (one) => one.namespace)),
       ownNamespace: namespace,
       pods: stuckPods(),
       reports,

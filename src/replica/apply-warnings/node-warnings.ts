@@ -1,4 +1,5 @@
 import type { StoredNode } from '../../judge/node-view.ts';
+import { collectCompanions } from '../../judge/policy/companions.ts';
 import { contradictionWarnings, disagreeingWith } from '../../judge/policy/contradictions.ts';
 import { idleWarnings } from '../../judge/policy/idle-policy.ts';
 import { collectKeys } from '../../judge/policy/misspelled-keys.ts';
@@ -9,6 +10,8 @@ import {
   waitingWarnings,
 } from '../../judge/policy/policy-change.ts';
 import type { CompiledTaintPolicy } from '../../policy/compiled-taint-policy.ts';
+import { isEnforced } from '../../policy/enforcement.ts';
+import { selectingPolicies } from '../../policy/policy-index.ts';
 import { longLoop } from '../../runtime/long-loop.ts';
 
 export interface NodeWarningsOptions {
@@ -17,12 +20,16 @@ export interface NodeWarningsOptions {
   readonly before: CompiledTaintPolicy | undefined;
   /** All other policies. */
   readonly others: readonly CompiledTaintPolicy[];
+  /** No companions are looked for afterwards. */
+  readonly signal: AbortSignal;
 }
 
 interface NodeWarnings {
   readonly warnings: readonly string[];
   /** The nodes that the policy selects. */
   readonly selected: readonly StoredNode[];
+  /** See {@link Companions}. */
+  readonly companions: readonly CompiledTaintPolicy[];
 }
 
 /**
@@ -31,7 +38,7 @@ interface NodeWarnings {
  */
 export async function nodeWarnings(
   policy: CompiledTaintPolicy,
-  { nodes, before, others }: NodeWarningsOptions,
+  { nodes, before, others, signal }: NodeWarningsOptions,
 ): Promise<NodeWarnings> {
   const { keys, add } = collectKeys();
   const shared = new Map(disagreeingWith(policy, others).map((other): [CompiledTaintPolicy, string[]] => [other, []]));
@@ -39,6 +46,8 @@ export async function nodeWarnings(
   const waiting: string[] = [];
   const after = [...others, policy];
   const selected: StoredNode[] = [];
+  const companions = collectCompanions();
+  const waits = isEnforced(policy) && policy.untilReady.length > 0;
   const letOthersRun = longLoop();
   for (const node of nodes) {
     await letOthersRun();
@@ -46,6 +55,7 @@ export async function nodeWarnings(
     if (before && losesStartupRule(before, after, node)) waiting.push(node.name);
     if (policy.selectsNode(node.labels)) {
       selected.push(node);
+      if (waits && !signal.aborted) companions.add(selectingPolicies(others, node.labels), [policy]);
       for (const [other, names] of shared) if (other.selectsNode(node.labels)) names.push(node.name);
     } else if (before && losesProtection(before, node)) {
       unprotected.push(node.name);
@@ -57,5 +67,5 @@ export async function nodeWarnings(
     ...contradictionWarnings(policy, shared),
     ...idleWarnings(policy, keys, { selected: selected.length, all: nodes.length }),
   ];
-  return { warnings, selected };
+  return { warnings, selected, companions: companions.of(policy) };
 }

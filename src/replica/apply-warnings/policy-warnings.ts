@@ -122,18 +122,23 @@ export function policyWarnings({ client, service, clusterState, policies, log }:
     policy: CompiledTaintPolicy,
     { before, others, waiting }: PolicyChange,
   ): Promise<readonly string[]> {
-    const [objects, nodes] = await Promise.all([startupObjectsOf(policy), knownNodes()]);
-    const ofNodes = nodes && (await nodeWarnings(policy, { nodes, before, others }));
-    const selected = ofNodes?.selected ?? [];
-    const ofStartup = objects && (await startupRuleWarnings(policy, { objects, others, selected, now: client.now() }));
+    const signal = AbortSignal.timeout(TIMEOUT_MS);
+    const [objects, nodes] = await Promise.all([startupObjectsOf(policy, signal), knownNodes()]);
+    const ofNodes = nodes && (await nodeWarnings(policy, { nodes, before, others, signal }));
+    const { selected = [], companions = [] } = ofNodes ?? {};
+    const surroundings = objects && { objects, others, selected, companions, now: client.now() };
+    const ofStartup = surroundings && (await startupRuleWarnings(policy, surroundings));
     const left = !nodes && before && mayLeaveStartupTaints(before, policy) ? startupWarnings(waiting, 'may') : [];
     return presentableWarnings([...(ofStartup ?? []), ...(ofNodes?.warnings ?? left)]);
   }
 
-  async function startupObjectsOf(policy: CompiledTaintPolicy): Promise<StartupObjects | undefined> {
+  async function startupObjectsOf(
+    policy: CompiledTaintPolicy,
+    signal: AbortSignal,
+  ): Promise<StartupObjects | undefined> {
     if (!isEnforced(policy)) return undefined;
     try {
-      return await readStartupObjects(client, service, policy, AbortSignal.timeout(TIMEOUT_MS));
+      return await readStartupObjects(client, service, policy, signal);
     } catch (error) {
       log.debug({ err: error }, 'the DaemonSets of startup taints cannot be read');
       complain();

@@ -1,5 +1,6 @@
 import type { StoredNode } from '../../judge/node-view.ts';
-import { protectedStartupTaintsOf, startupFaults, startupNotes } from '../../judge/policy/startup-faults.ts';
+import { protectedStartupTaintsOf, startupFaults } from '../../judge/policy/startup-faults.ts';
+import { requiredTaintWarnings, startupNotes } from '../../judge/policy/startup-notes.ts';
 import { comparisonBudget, unselectedDaemonSets } from '../../judge/policy/unselected-daemon-sets.ts';
 import type { CompiledTaintPolicy } from '../../policy/compiled-taint-policy.ts';
 import { daemonSetName, type ReadyDaemonSet } from '../../policy/ready-when.ts';
@@ -12,13 +13,15 @@ interface Surroundings {
   readonly others: readonly CompiledTaintPolicy[];
   /** The nodes that the policy selects. None if the nodes are not known. */
   readonly selected: readonly StoredNode[];
+  /** Those of the policy that are known. */
+  readonly companions: readonly CompiledTaintPolicy[];
   readonly now: Date;
 }
 
 /** Warnings about a policy whose startup taints would remain, or that would keep those of another policy. */
 export async function startupRuleWarnings(
   policy: CompiledTaintPolicy,
-  { objects, others, selected, now }: Surroundings,
+  { objects, others, selected, companions, now }: Surroundings,
 ): Promise<readonly string[]> {
   const { replicas, daemonSets, byNamespace } = objects;
   const daemonSetOf = (one: ReadyDaemonSet) => daemonSets.get(daemonSetName(one));
@@ -28,6 +31,11 @@ export async function startupRuleWarnings(
     ...startupFaults(policy, { protectedStartupTaints, replicas, daemonSetOf }),
     ...(await unselectedDaemonSets(policy, selected, comparison)),
   ];
-  const { warnings } = startupNotes(policy, [...byNamespace.values()].flat());
-  return [...faults.map(({ warning }) => warning), ...warnings];
+  const { warnings } = startupNotes(policy, {
+    daemonSets: [...byNamespace.values()].flat(),
+    isKnown: (namespace) => byNamespace.has(namespace),
+    companions,
+  });
+  const ofRequired = requiredTaintWarnings(policy, companions, daemonSetOf);
+  return [...faults.map(({ warning }) => warning), ...ofRequired, ...warnings];
 }

@@ -75,6 +75,7 @@ async function evaluated(
     compiled: policySet({ taint, toleration, restriction }),
     nodes: nodes.map(({ value }) => value),
     daemonSets,
+    unreadableIn: new Set(['unreadable']),
     ownNamespace: 'taintkeeper',
     pods: [],
     reports,
@@ -254,6 +255,33 @@ it.each<{
   expect(found.statuses.size).toBe([taint, toleration, restriction].flatMap(Object.keys).length);
   expect(stalledIn(found.statuses)).toEqual(stalled);
   expect(found.problems).toEqual(counted);
+});
+
+it('the condition Ready names for what allDaemonSets does not wait, also because of the startup taints of another policy', async () => {
+  const all = (key: string, namespaces: string[], pool: string): TaintPolicySpec => ({
+    mode: 'Restore',
+    nodeSelector: { matchLabels: { pool } },
+    taints: [{ key, effect: 'NoSchedule', ensure: 'UntilReady', readyWhen: { allDaemonSets: { namespaces } } }],
+  });
+  const found = await evaluated(
+    {
+      taint: {
+        p: all('a', ['taintkeeper', 'empty', 'unreadable'], 'gpu'),
+        q: { ...all('b', ['taintkeeper'], 'gpu'), nodeSelector: { matchLabels: { zone: 'a' } } },
+        r: all('c', ['taintkeeper'], 'cpu'),
+      },
+      nodes: [nodeOf({ pool: 'gpu', zone: 'a' })],
+      daemonSets: [daemonSetOf('one', { tolerations: [{ key: 'a', operator: 'Exists' }] })],
+    },
+    {},
+  );
+  const messageOf = (name: string) =>
+    found.statuses.get(`TaintPolicy ${name}`)?.conditions?.find(({ type }) => type === 'Ready')?.message;
+  expect(messageOf('p')).toContain(
+    'spec.taints[0]: namespace empty has no DaemonSet, so the taint waits for none there; ' +
+      'spec.taints[0] does not wait for DaemonSet taintkeeper/one, which does not tolerate taint b:NoSchedule of TaintPolicy q on the same nodes',
+  );
+  expect(messageOf('r')).not.toContain('TaintPolicy');
 });
 
 it('a policy has no status while a controller does not know its conditions', async () => {

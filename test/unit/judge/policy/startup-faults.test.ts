@@ -4,8 +4,8 @@ import {
   protectedStartupTaintsOf,
   type StartupSurroundings,
   startupFaults,
-  startupNotes,
 } from '../../../../src/judge/policy/startup-faults.ts';
+import { startupNotes } from '../../../../src/judge/policy/startup-notes.ts';
 import type { Toleration } from '../../../../src/kubernetes/toleration.ts';
 import type { TaintPolicySpec } from '../../../../src/policy/taint-policy.ts';
 import type { TaintRule } from '../../../../src/policy/taint-rule.ts';
@@ -102,7 +102,9 @@ describe('a problem that keeps a startup taint on new nodes', () => {
     expect(faults({ mode: 'Audit' }, { daemonSetOf: () => undefined })).toEqual([]);
     const all: TaintRule = { ...STARTUP, readyWhen: { allDaemonSets: {} } };
     const { taintPolicies } = policySet({ taint: { p: { mode: 'Audit', taints: [all] } } });
-    expect(taintPolicies.map((policy) => startupNotes(policy, []))).toEqual([{ warnings: [], notes: [] }]);
+    expect(
+      taintPolicies.map((policy) => startupNotes(policy, { daemonSets: [], isKnown: () => true, companions: [] })),
+    ).toEqual([{ warnings: [], notes: [] }]);
   });
 });
 

@@ -35,6 +35,8 @@ const waitingFor = (readyWhen: ReadyWhen): TaintPolicySpec => ({
   taints: [{ ...TAINT, ensure: 'UntilReady', readyWhen }],
 });
 
+const DEDICATED = { key: 'dedicated', effect: 'NoSchedule', ensure: 'Always' } as const;
+
 /** Nodes with these labels. */
 const nodes = (...labels: Record<string, string>[]) => ({
   metadata: { resourceVersion: '1' },
@@ -152,6 +154,29 @@ describe('warnings on a policy with ensure: UntilReady', () => {
       ],
     },
     {
+      why: 'a namespace without a DaemonSet, and a DaemonSet that is being deleted',
+      objects: {
+        [DAEMON_SETS_PATH]: {
+          metadata: {},
+          items: [{ ...daemonSet(), metadata: { ...daemonSet().metadata, deletionTimestamp: '2026-01-01T00:00:00Z' } }],
+        },
+        [DAEMON_SETS_PATH.replace('kube-system', 'agents')]: { metadata: {}, items: [] },
+      },
+      spec: waitingFor({ allDaemonSets: { namespaces: ['kube-system', 'agents'] } }),
+      expected: [
+        'spec.taints[0]: namespace agents has no DaemonSet, so the taint waits for none there',
+        'spec.taints[0] does not wait for DaemonSet kube-system/cilium, which is being deleted',
+      ],
+    },
+    {
+      why: 'a required taint of the policy itself that its DaemonSet does not tolerate',
+      objects: { [CILIUM_PATH]: daemonSet([{ ...TAINT, operator: 'Exists' }]) },
+      spec: waiting(['cilium'], { taints: [...waiting().taints, DEDICATED] }),
+      expected: [
+        'DaemonSet kube-system/cilium does not tolerate taint dedicated:NoSchedule, which this policy sets, too',
+      ],
+    },
+    {
       why: 'a DaemonSet that selects none of the nodes of the policy',
       objects: {
         [NODES_PATH]: nodes({ pool: 'gpu' }, { pool: 'gpu' }),
@@ -189,6 +214,40 @@ describe('warnings on a policy with ensure: UntilReady', () => {
   it('nothing when a policy with a pattern is applied, which leaves out the startup taints of others', async () => {
     const { warnings } = rig({}, { network: waiting() });
     expect(await warnings({ mode: 'Deny', taints: [{ key: 'example.com/*' }] })).toEqual([]);
+  });
+
+  const tolerating = (more: object) => [{ ...TAINT, operator: 'Exists' }, more];
+  const taints = (more: object): TaintPolicySpec['taints'] => [{ ...DEDICATED, ...more }];
+
+  it.each<{ why: string; labels?: string; spec?: Partial<TaintPolicySpec>; tolerates?: object; warns: boolean }>([
+    { why: 'a node has both', warns: true },
+    { why: 'the taint is NoExecute', spec: { taints: taints({ effect: 'NoExecute' }) }, warns: true },
+    { why: 'no node has both', labels: 'cpu', warns: false },
+    { why: 'the other policy only reports', spec: { mode: 'Audit' }, warns: false },
+    { why: 'the taint keeps no pod off', spec: { taints: taints({ effect: 'PreferNoSchedule' }) }, warns: false },
+    { why: 'it tolerates a value of the taint', tolerates: { key: 'dedicated', value: 'x' }, warns: false },
+    {
+      why: 'it tolerates another value than the required one',
+      spec: { taints: taints({ value: 'y' }) },
+      tolerates: { key: 'dedicated', value: 'x' },
+      warns: true,
+    },
+  ])('a required taint of another policy that a DaemonSet does not tolerate, if $why: $warns', async (one) => {
+    const { labels = 'gpu', spec = {}, tolerates = { key: 'other' }, warns } = one;
+    const { warnings } = rig(
+      { [CILIUM_PATH]: daemonSet(tolerating(tolerates)), [NODES_PATH]: nodes({ pool: labels }) },
+      { gpu: { mode: 'Restore', nodeSelector: { matchLabels: { pool: 'gpu' } }, taints: taints({}), ...spec } },
+    );
+    const found = await warnings(waiting());
+    expect(found).toEqual(
+      warns
+        ? [
+            expect.stringMatching(
+              /^DaemonSet kube-system\/cilium does not tolerate taint dedicated.* of TaintPolicy gpu on the same nodes$/,
+            ),
+          ]
+        : [],
+    );
   });
 
   it('reads each DaemonSet once, and none of a policy that names more than sixteen', async () => {
