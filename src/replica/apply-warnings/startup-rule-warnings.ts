@@ -23,10 +23,11 @@ export async function startupRuleWarnings(
   policy: CompiledTaintPolicy,
   { objects, others, selected, companions, now }: Surroundings,
 ): Promise<readonly string[]> {
-  const { replicas, daemonSets, byNamespace } = objects;
-  const daemonSetOf = (one: ReadyDaemonSet) => daemonSets.get(daemonSetName(one));
+  const { replicas, daemonSets, byNamespace, drivers } = objects;
+  const found = (one: ReadyDaemonSet) => daemonSets.get(daemonSetName(one));
+  const daemonSetOf = (one: ReadyDaemonSet) => (daemonSets.has(daemonSetName(one)) ? found(one) : 'NotRead');
   const protectedStartupTaints = protectedStartupTaintsOf(policy, [policy, ...others]);
-  const comparison = { daemonSetOf, now, budget: comparisonBudget(), letOthersRun: longLoop() };
+  const comparison = { daemonSetOf: found, now, budget: comparisonBudget(), letOthersRun: longLoop() };
   const faults = [
     ...startupFaults(policy, { protectedStartupTaints, replicas, daemonSetOf }),
     ...(await unselectedDaemonSets(policy, selected, comparison)),
@@ -36,6 +37,15 @@ export async function startupRuleWarnings(
     isKnown: (namespace) => byNamespace.has(namespace),
     companions,
   });
-  const ofRequired = requiredTaintWarnings(policy, companions, daemonSetOf);
-  return [...faults.map(({ warning }) => warning), ...ofRequired, ...warnings];
+  const unseenDrivers = policy.untilReady.flatMap(({ field, parts }) =>
+    parts.csiDrivers
+      .filter(({ name }) => drivers?.has(name) === false)
+      .map(({ name }) => `no CSINode lists driver ${name} yet, for which ${field} waits`),
+  );
+  return [
+    ...faults.map(({ warning }) => warning),
+    ...requiredTaintWarnings(policy, companions, found),
+    ...warnings,
+    ...unseenDrivers,
+  ];
 }

@@ -1,6 +1,6 @@
 import { describe, expect, it, onTestFinished, vi } from 'vitest';
 import type { ApiClient, RequestOptions } from '../../../../src/cluster/client/api-client.ts';
-import { AnswerTooLongError } from '../../../../src/cluster/client/api-error.ts';
+import { AnswerTooLongError, ApiError } from '../../../../src/cluster/client/api-error.ts';
 import type { ReadyWhen } from '../../../../src/policy/ready-when.ts';
 import type { TaintPolicySpec } from '../../../../src/policy/taint-policy.ts';
 import { policyWarnings } from '../../../../src/replica/apply-warnings/policy-warnings.ts';
@@ -16,6 +16,7 @@ const SERVICE_PATH = '/api/v1/namespaces/taintkeeper/services/taintkeeper';
 const PODS_PATH = '/api/v1/namespaces/taintkeeper/pods';
 const DAEMON_SETS_PATH = '/apis/apps/v1/namespaces/kube-system/daemonsets';
 const NODES_PATH = '/api/v1/nodes';
+const CSI_NODES_PATH = '/apis/storage.k8s.io/v1/csinodes';
 const CILIUM_PATH = '/apis/apps/v1/namespaces/kube-system/daemonsets/cilium';
 
 const waiting = (names: readonly string[] = ['cilium'], more: Partial<TaintPolicySpec> = {}): TaintPolicySpec => ({
@@ -35,6 +36,11 @@ const waitingFor = (readyWhen: ReadyWhen): TaintPolicySpec => ({
   taints: [{ ...TAINT, ensure: 'UntilReady', readyWhen }],
 });
 
+/** CSINodes with these drivers. */
+const csiNodes = (...drivers: string[][]) => ({
+  metadata: {},
+  items: drivers.map((names) => ({ metadata: {}, spec: { drivers: names.map((name) => ({ name })) } })),
+});
 const DEDICATED = { key: 'dedicated', effect: 'NoSchedule', ensure: 'Always' } as const;
 
 /** Nodes with these labels. */
@@ -177,6 +183,23 @@ describe('warnings on a policy with ensure: UntilReady', () => {
       ],
     },
     {
+      why: 'a CSI driver that no CSINode lists',
+      objects: { [CSI_NODES_PATH]: csiNodes(['ebs.csi.aws.com'], []) },
+      spec: waitingFor({ csiDrivers: [{ name: 'ebs.csi.aws.com' }, { name: 'efs.csi.aws.com' }] }),
+      expected: ['no CSINode lists driver efs.csi.aws.com yet, for which spec.taints[0] waits'],
+    },
+    ...[
+      { why: 'there is no CSINode', found: csiNodes() },
+      { why: 'not all of them are read', found: { ...csiNodes([]), metadata: { continue: 'x' } } },
+      { why: 'they are too long', found: { ...csiNodes([]), pad: 'x'.repeat(2_000_000) } },
+      { why: 'taintkeeper may not list them', found: new ApiError('GET', '/x', 403, 'Forbidden', 'no right') },
+    ].map(({ why, found }) => ({
+      why: `other problems, and no CSI driver, if ${why}`,
+      objects: { [CSI_NODES_PATH]: found, [PODS_PATH]: replicas([]) },
+      spec: waitingFor({ csiDrivers: [{ name: 'efs.csi.aws.com' }] }),
+      expected: [`the pods of taintkeeper do not tolerate ${TEXT}`],
+    })),
+    {
       why: 'a DaemonSet that selects none of the nodes of the policy',
       objects: {
         [NODES_PATH]: nodes({ pool: 'gpu' }, { pool: 'gpu' }),
@@ -250,7 +273,7 @@ describe('warnings on a policy with ensure: UntilReady', () => {
     );
   });
 
-  it('reads each DaemonSet once, and none of a policy that names more than sixteen', async () => {
+  it('reads each DaemonSet once, and the first sixteen of a policy that names more', async () => {
     const { asked, warnings } = rig({});
     const [first] = waiting().taints;
     const twice = waiting([], { taints: [first, { ...first, key: 'example.com/other' }] as TaintPolicySpec['taints'] });
@@ -260,10 +283,19 @@ describe('warnings on a policy with ensure: UntilReady', () => {
     const many = Array.from({ length: 17 }, (_, index) => ({
       ...rule,
       key: `example.com/n${index}`,
-      readyWhen: { daemonSets: [{ namespace: 'kube-system', name: `d${index}` }] },
+      readyWhen: {
+        daemonSets: [{ namespace: 'kube-system', name: `d${index}` }],
+        allDaemonSets: { namespaces: [`n${index}`] },
+      },
     }));
-    expect(await warnings(waiting([], { taints: many as TaintPolicySpec['taints'] }))).toEqual([]);
-    expect(asked.filter((path) => path.includes('/daemonsets/'))).toHaveLength(1);
+    const requested = asked.length;
+    const found = await warnings(waiting([], { taints: many as TaintPolicySpec['taints'] }));
+    // Besides them: the nodes, and the Service of taintkeeper with its pods.
+    expect(asked.length - requested).toBe(16 + 3);
+    expect(found).toHaveLength(16);
+    expect(found.at(-1)).toBe(
+      'DaemonSet kube-system/d15 does not exist: new nodes keep taint example.com/n15:NoSchedule',
+    );
   });
 
   it('reads them ten times at once, and then seldom', async () => {
