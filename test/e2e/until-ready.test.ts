@@ -276,7 +276,7 @@ describeWithControlPlane(
       await stalledBy('ready', `${own}; ${conflict}`);
       const waiting = policyObject('TaintPolicy', 'other', { mode: 'Restore', taints: [rule('nowhere')] });
       expect((await apply(waiting, '--dry-run=server')).stderr).toBe(
-        `Warning: DaemonSet kube-system/nowhere does not exist: new nodes keep taint ${TEXT}\n` +
+        `Warning: DaemonSet kube-system/nowhere does not exist: new nodes wait with taint ${TEXT}\n` +
           `Warning: the pods of taintkeeper do not tolerate taint ${TEXT}\n` +
           `Warning: TaintPolicy protecting (spec.taints[0]) protects startup taint ${TEXT}, which stays\n`,
       );

@@ -61,17 +61,17 @@ function waitingFaults(
     const daemonSet = daemonSetOf(one);
     if (daemonSet === 'NotRead') return [];
     if (!daemonSet) {
-      const text = (what: string) => `${name} does not exist: new nodes keep ${what}`;
+      const text = (what: string) => `${name} does not exist: new nodes wait with ${what}`;
       return [{ reason: 'DaemonSetNotFound', message: text(long), warning: text(short) }];
     }
     if (daemonSet === 'Unreadable') {
-      const text = (what: string) => `the leader cannot read ${name}: new nodes keep ${what}`;
+      const text = (what: string) => `the leader cannot read ${name}: new nodes wait with ${what}`;
       const message = `${text(long)}. Make the DaemonSet smaller; the log of the leader says what is wrong with it`;
       return [{ reason: 'DaemonSetUnreadable', message, warning: text(short) }];
     }
     if (tolerate(daemonTolerations(daemonSet.tolerations, daemonSet.hostNetwork), taint)) return [];
     const text = (what: string) => `${name} does not tolerate ${what}, which waits for it`;
-    const message = `${text(long)}: new nodes keep the taint. Add the toleration to the DaemonSet`;
+    const message = `${text(long)}: new nodes wait with the taint. Add the toleration to the DaemonSet`;
     return [{ reason: 'DaemonSetDoesNotTolerate', message, warning: text(short) }];
   });
   if (replicas.every(({ tolerations }) => tolerate(tolerations, taint))) return [...ofParts, ...ofDaemonSets];

@@ -184,12 +184,12 @@ export const CONDITIONS = {
         next: 'stop the writer that the message names, or remove the taint from the policy',
       },
       DaemonSetNotFound: {
-        meaning: 'A DaemonSet of `readyWhen` does not exist, so new nodes keep the startup taint.',
+        meaning: 'A DaemonSet of `readyWhen` does not exist, so new nodes wait with the startup taint.',
         next: 'create the DaemonSet, or correct its name in the policy',
       },
       DaemonSetUnreadable: {
         meaning:
-          'The leader cannot read a DaemonSet of `readyWhen`, nearly always because it needs more than 64 KiB of memory, so new nodes keep the startup taint.',
+          'The leader cannot read a DaemonSet of `readyWhen`, nearly always because it needs more than 64 KiB of memory, so new nodes wait with the startup taint.',
         next: 'make the DaemonSet smaller; the log of the leader says what is wrong with it',
       },
       DaemonSetDoesNotTolerate: {

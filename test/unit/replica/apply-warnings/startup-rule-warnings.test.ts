@@ -109,7 +109,7 @@ describe('warnings on a policy with ensure: UntilReady', () => {
     {
       why: 'a DaemonSet that does not exist',
       spec: waiting(['cilium', 'celium']),
-      expected: [`DaemonSet kube-system/celium does not exist: new nodes keep ${TEXT}`],
+      expected: [`DaemonSet kube-system/celium does not exist: new nodes wait with ${TEXT}`],
     },
     {
       why: 'a DaemonSet that would wait for itself',
@@ -294,7 +294,7 @@ describe('warnings on a policy with ensure: UntilReady', () => {
     expect(asked.length - requested).toBe(16 + 3);
     expect(found).toHaveLength(16);
     expect(found.at(-1)).toBe(
-      'DaemonSet kube-system/d15 does not exist: new nodes keep taint example.com/n15:NoSchedule',
+      'DaemonSet kube-system/d15 does not exist: new nodes wait with taint example.com/n15:NoSchedule',
     );
   });
 
