@@ -19,15 +19,11 @@ interface KnownKeys {
   meantBy(key: string): string | undefined;
 }
 
+/** What a key is the key of: for conditions the type, and only resources that `readyWhen` can name. */
+type KeyKind = 'label' | 'taint' | 'condition' | 'resource';
+
 /** The keys that nodes have. */
-export interface NodeKeys {
-  readonly labels: KnownKeys;
-  readonly taints: KnownKeys;
-  /** The types of their conditions. */
-  readonly conditions: KnownKeys;
-  /** The resources that they offer, of those that `readyWhen` can name. */
-  readonly resources: KnownKeys;
-}
+export type NodeKeys = Readonly<Record<KeyKind, KnownKeys>>;
 
 export function keysOf(nodes: Iterable<NodeView & NodeStatus>): NodeKeys {
   const { keys, add } = collectKeys();
@@ -37,14 +33,14 @@ export function keysOf(nodes: Iterable<NodeView & NodeStatus>): NodeKeys {
 
 /** The keys of the nodes that were added. */
 export function collectKeys(): { readonly keys: NodeKeys; add(node: NodeView & NodeStatus): void } {
-  const keys = { labels: knownKeys(), taints: knownKeys(), conditions: knownKeys(), resources: knownKeys() };
+  const keys = { label: knownKeys(), taint: knownKeys(), condition: knownKeys(), resource: knownKeys() };
   return {
     keys,
     add({ labels, taints, conditions = {}, resources = [] }) {
-      for (const key of Object.keys(labels)) keys.labels.add(key);
-      for (const { key } of taints) keys.taints.add(key);
-      for (const type of Object.keys(conditions)) keys.conditions.add(type);
-      for (const resource of resources) keys.resources.add(resource);
+      for (const key of Object.keys(labels)) keys.label.add(key);
+      for (const { key } of taints) keys.taint.add(key);
+      for (const type of Object.keys(conditions)) keys.condition.add(type);
+      for (const resource of resources) keys.resource.add(resource);
     },
   };
 }
@@ -106,7 +102,7 @@ interface NamedKey {
   /** For example `spec.taints[0].key`. */
   readonly field: string;
   readonly key: string;
-  readonly of: 'label' | 'taint' | 'condition' | 'resource';
+  readonly of: KeyKind;
   /** The startup taint that waits for the condition or the resource. */
   readonly rule?: UntilReadyTaint;
 }
@@ -116,13 +112,6 @@ export interface Misspelling extends NamedKey {
   /** What it probably should be. */
   readonly meant: string;
 }
-
-const KNOWN = {
-  label: 'labels',
-  taint: 'taints',
-  condition: 'conditions',
-  resource: 'resources',
-} as const satisfies Record<NamedKey['of'], keyof NodeKeys>;
 
 /**
  * The keys of the policy that look misspelled, in words. Conditions and resources count only if a node of the policy {@link isPastStartup}: the first node
@@ -156,7 +145,7 @@ export function misspellingsIn(policy: CompiledTaintPolicy, nodes: NodeKeys): Mi
   ]
     .slice(0, MAX_COMPARED)
     .flatMap((one) => {
-      const meant = nodes[KNOWN[one.of]].meantBy(one.key);
+      const meant = nodes[one.of].meantBy(one.key);
       return meant === undefined ? [] : [{ ...one, meant }];
     });
 }
@@ -166,25 +155,17 @@ export function unseenKeys(policy: CompiledTaintPolicy, nodes: NodeKeys): string
   if (!isEnforcedWithoutAudit(policy)) return [];
   return awaitedKeys(policy)
     .slice(0, MAX_COMPARED)
-    .filter(({ key, of }) => nodes[KNOWN[of]].lacks(key) && nodes[KNOWN[of]].meantBy(key) === undefined)
+    .filter(({ key, of }) => nodes[of].lacks(key) && nodes[of].meantBy(key) === undefined)
     .map(({ key, of, rule }) => `no node has ${of} ${key} yet, for which ${rule.field} waits`);
 }
 
 function awaitedKeys({ untilReady }: CompiledTaintPolicy): (NamedKey & { readonly rule: UntilReadyTaint })[] {
-  return untilReady.flatMap((rule) => {
-    const field = `${rule.field}.readyWhen`;
-    const conditions = rule.parts.conditions.map(({ type: key }, index) => ({
-      field: `${field}.conditions[${index}].type`,
-      key,
-      of: 'condition' as const,
-      rule,
-    }));
-    const resources = rule.parts.allocatable.map(({ resource: key }, index) => ({
-      field: `${field}.allocatable[${index}].resource`,
-      key,
-      of: 'resource' as const,
-      rule,
-    }));
-    return [...conditions, ...resources];
-  });
+  return untilReady.flatMap((rule) =>
+    [
+      ...rule.parts.conditions.map(({ type }, index) => ['condition', type, `conditions[${index}].type`] as const),
+      ...rule.parts.allocatable.map(
+        ({ resource }, index) => ['resource', resource, `allocatable[${index}].resource`] as const,
+      ),
+    ].map(([of, key, field]) => ({ of, key, field: `${rule.field}.readyWhen.${field}`, rule })),
+  );
 }

@@ -33,12 +33,6 @@ const MAX_REQUIRED = 32;
 /** The most comparisons of a taint with a toleration, for one policy. It suffices for 500 DaemonSets with 25 tolerations, and 32 taints. */
 const MAX_COMPARED = 400_000;
 
-/** A startup taint, and whose it is in words. */
-interface StartupTaint {
-  readonly taint: Taint;
-  readonly text: string;
-}
-
 export function startupNotes(
   policy: CompiledTaintPolicy,
   { daemonSets, isKnown, companions }: Surroundings,
@@ -60,7 +54,7 @@ export function startupNotes(
     return `${field}: ${named('namespace', names, MAX_NAMED)} ${have} no DaemonSet, so the taint waits for none there`;
   });
   const startup = [policy, ...companions].flatMap(({ name, untilReady }) =>
-    untilReady.map(({ taint }): StartupTaint => {
+    untilReady.map(({ taint }) => {
       const of = name === policy.name ? 'this policy' : `TaintPolicy ${name} on the same nodes`;
       return { taint, text: `taint ${formatTaint(taint)} of ${of}` };
     }),

@@ -183,7 +183,7 @@ it.each([
   { one: 'abcd', other: 'acbdef', is: false },
   { one: 'ab', other: 'abcde', is: false },
 ])('one of $one and $other looks like a misspelling of the other: $is', ({ one, other, is }) => {
-  const meant = (key: string, known: string) => keysOf([node({}, known)] as never).taints.meantBy(key);
+  const meant = (key: string, known: string) => keysOf([node({}, known)] as never).taint.meantBy(key);
   expect([meant(one, other), meant(other, one)]).toEqual(is ? [other, one] : [undefined, undefined]);
 });
 
