@@ -1,4 +1,5 @@
 import { readdirSync } from 'node:fs';
+import { setTimeout } from 'node:timers/promises';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import type { PolicyStatus } from '../../src/policy/reporting/policy-status.ts';
 import { MERGE_PATCH } from '../control-plane/content-types.ts';
@@ -276,7 +277,7 @@ describeWithControlPlane(
       await stalledBy('ready', `${own}; ${conflict}`);
       const waiting = policyObject('TaintPolicy', 'other', { mode: 'Restore', taints: [rule('nowhere')] });
       expect((await apply(waiting, '--dry-run=server')).stderr).toBe(
-        `Warning: DaemonSet kube-system/nowhere does not exist: new nodes keep taint ${TEXT}\n` +
+        `Warning: DaemonSet kube-system/nowhere does not exist: new nodes wait with taint ${TEXT}\n` +
           `Warning: the pods of taintkeeper do not tolerate taint ${TEXT}\n` +
           `Warning: TaintPolicy protecting (spec.taints[0]) protects startup taint ${TEXT}, which stays\n`,
       );
@@ -318,6 +319,21 @@ describeWithControlPlane(
       expect((await waitForEvent(cp(), 'n4', 'StartupTaintRemoved')).note).toBe(
         `removed startup taint ${text}: no policy has it on the node any more`,
       );
+    });
+
+    it('that waits for a DaemonSet that selects no node of the policy is reported before a node waits', async () => {
+      await register('old', 'old');
+      await setReady(cp(), 'old');
+      // Older than the progress deadline.
+      await setTimeout(2_000);
+      await createTaintPolicy(cp(), 'old', {
+        taints: [rule('network', { progressDeadlineSeconds: 1 }, 'example.com/old')],
+      });
+      const told =
+        "DaemonSet kube-system/network selects none of the policy's nodes: new nodes with the same labels wait with taint example.com/old:NoSchedule";
+      await waitForStatus(cp(), 'old', (one) => stalledOf(one)?.message.includes(told) ?? false);
+      expect(await taintsOf(cp(), 'old')).toEqual([]);
+      await cp().request(admin, 'DELETE', `${POLICIES_PATH.TaintPolicy}/old`);
     });
 
     it('of a policy that is deleted while taintkeeper is down stays: the next leader does not know the taint', async () => {

@@ -1,6 +1,7 @@
 import type { PolicyObject } from '../../cluster/policies/policy-object.ts';
 import type { DaemonSetView } from '../../judge/daemon-set-view.ts';
-import type { NodeView } from '../../judge/node-view.ts';
+import type { StoredNode } from '../../judge/node-view.ts';
+import { type Companions, collectCompanions } from '../../judge/policy/companions.ts';
 import {
   contradictions,
   contradictionText,
@@ -9,16 +10,19 @@ import {
 } from '../../judge/policy/contradictions.ts';
 import { daemonSetFindings, nodeFindings, podFindings, type StuckPod } from '../../judge/policy/findings.ts';
 import { idleNotes } from '../../judge/policy/idle-policy.ts';
-import { keysOf, misspelledKeys, type NodeKeys } from '../../judge/policy/misspelled-keys.ts';
-import { startupNotes } from '../../judge/policy/startup-faults.ts';
+import { keysOf, misspelledKeys } from '../../judge/policy/misspelled-keys.ts';
+import { startupNotes } from '../../judge/policy/startup-notes.ts';
+import { comparisonBudget, unselectedDaemonSets } from '../../judge/policy/unselected-daemon-sets.ts';
 import { type CompiledTaintPolicy, waitsForDaemonSets } from '../../policy/compiled-taint-policy.ts';
 import { modeOf, type PolicyKind } from '../../policy/policy.ts';
 import { selectingPolicies } from '../../policy/policy-index.ts';
 import type { PolicySet } from '../../policy/policy-set.ts';
+import { daemonSetName, type ReadyDaemonSet } from '../../policy/ready-when.ts';
 import { nextPolicyStatus, type PolicyFindings } from '../../policy/reporting/next-policy-status.ts';
 import { ignoredText } from '../../policy/reporting/policy-messages.ts';
 import type { PatchedDaemonSet, PolicyStatus } from '../../policy/reporting/policy-status.ts';
 import { longLoop } from '../../runtime/long-loop.ts';
+import type { SchedulingView } from '../../scheduling/coverage.ts';
 import { type ReportedProblem, type Reports, stalledCondition, UNKNOWN_FIELDS } from '../reports.ts';
 
 export interface EvaluationInput {
@@ -29,9 +33,12 @@ export interface EvaluationInput {
    */
   readonly readings: Readonly<Record<ComparedKind, Reading>>;
   readonly compiled: PolicySet;
-  readonly nodes: readonly NodeView[];
-  /** Without those in the namespace of taintkeeper. */
-  readonly daemonSets: readonly DaemonSetView[];
+  readonly nodes: readonly StoredNode[];
+  readonly daemonSets: readonly (DaemonSetView & SchedulingView)[];
+  /** The namespaces with a DaemonSet that the leader cannot read. */
+  readonly unreadableIn: ReadonlySet<string>;
+  /** The namespace of taintkeeper. No TolerationPolicy or RecoveryPolicy selects its DaemonSets. */
+  readonly ownNamespace: string;
   /** The daemon pods that are Failed on a node where they could run, however short the time. */
   readonly pods: readonly StuckPod[];
   /** What controllers report. */
@@ -87,7 +94,8 @@ export function comparedKinds(
 
 /** Compares each policy with the cluster. It writes nothing. */
 export async function evaluatePolicies(input: EvaluationInput): Promise<Evaluation> {
-  const { readings, compiled, nodes, daemonSets, pods, reports, patchedBy, audit, violators, now } = input;
+  const { readings, compiled, nodes, pods, reports, patchedBy, audit, violators, now } = input;
+  const daemonSets = input.daemonSets.filter(({ namespace }) => namespace !== input.ownNamespace);
   const { taintPolicies, tolerationPolicies, tolerationRestrictions, recoveryPolicies } = compiled;
   const byName = new Map(
     [...taintPolicies, ...tolerationPolicies, ...tolerationRestrictions, ...recoveryPolicies].map((one) => [
@@ -104,7 +112,8 @@ export async function evaluatePolicies(input: EvaluationInput): Promise<Evaluati
   const notEvaluated = new Set(
     input.objects.filter((policy) => !objects.includes(policy)).map(({ kind, name }) => `${kind}/${name}`),
   );
-  const selected = await nodesByPolicy(taintPolicies, nodes);
+  const companions = collectCompanions();
+  const selected = await nodesByPolicy(taintPolicies, nodes, companions);
   const selectedBy = (policy: CompiledTaintPolicy) => selected.get(policy) ?? [];
   const problems = [
     ...input.objects.flatMap(ignoredFieldProblems),
@@ -112,6 +121,7 @@ export async function evaluatePolicies(input: EvaluationInput): Promise<Evaluati
     ...reports.problems(),
     // A part of the nodes may be known before.
     ...(readings.nodes === 'Read' ? nodeProblems() : []),
+    ...(readings.nodes === 'Read' && readings.daemonSets === 'Read' ? await daemonSetProblems() : []),
   ].filter(({ kind, policy }) => !notEvaluated.has(`${kind}/${policy}`));
   const policies: EvaluatedPolicy[] = [];
   const letOthersRun = longLoop();
@@ -150,14 +160,39 @@ export async function evaluatePolicies(input: EvaluationInput): Promise<Evaluati
   function nodeProblems(): ReportedProblem[] {
     const keys = keysOf(nodes);
     return [
-      ...taintPolicies.flatMap((policy) => misspelledKeyProblems(policy, keys)),
+      ...taintPolicies.flatMap((policy) =>
+        misspelledKeys(policy, keys, selectedBy(policy), now).map(
+          (message): ReportedProblem => ({ ...problemOf(policy), reason: 'KeyLooksMisspelled', message }),
+        ),
+      ),
       ...contradictions(taintPolicies, selectedBy).flatMap(contradictionProblems),
     ];
   }
 
+  async function daemonSetProblems(): Promise<ReportedProblem[]> {
+    const byName = new Map(input.daemonSets.map((one) => [daemonSetName(one), one]));
+    const surroundings = {
+      daemonSetOf: (one: ReadyDaemonSet) => byName.get(daemonSetName(one)),
+      budget: comparisonBudget(),
+      letOthersRun: longLoop(),
+      now,
+    };
+    const problems: ReportedProblem[] = [];
+    for (const policy of taintPolicies) {
+      for (const { reason, message } of await unselectedDaemonSets(policy, selectedBy(policy), surroundings))
+        problems.push({ ...problemOf(policy), reason, message });
+    }
+    return problems;
+  }
+
   function idle(own: Compiled | undefined): string[] {
     if (own?.kind !== 'TaintPolicy') return [];
-    return [...idleNotes(own, selectedBy(own), nodes.length), ...startupNotes(own, daemonSets).notes];
+    const { notes } = startupNotes(own, {
+      daemonSets: input.daemonSets,
+      isKnown: (namespace) => !input.unreadableIn.has(namespace),
+      companions: companions.of(own),
+    });
+    return [...idleNotes(own, selectedBy(own), nodes.length), ...notes];
   }
 
   function findingsOf(own: Compiled, known: readonly string[]): PolicyFindings | undefined {
@@ -174,16 +209,19 @@ export async function evaluatePolicies(input: EvaluationInput): Promise<Evaluati
   }
 }
 
-/** The nodes that each policy selects. */
+/** The nodes that each policy selects. @param companions gets the policies that select a node */
 async function nodesByPolicy(
   policies: readonly CompiledTaintPolicy[],
-  nodes: readonly NodeView[],
-): Promise<ReadonlyMap<CompiledTaintPolicy, readonly NodeView[]>> {
-  const selected = new Map(policies.map((policy): [CompiledTaintPolicy, NodeView[]] => [policy, []]));
+  nodes: readonly StoredNode[],
+  companions: Companions,
+): Promise<ReadonlyMap<CompiledTaintPolicy, readonly StoredNode[]>> {
+  const selected = new Map(policies.map((policy): [CompiledTaintPolicy, StoredNode[]] => [policy, []]));
   const letOthersRun = longLoop();
   for (const node of nodes) {
     await letOthersRun();
-    for (const policy of selectingPolicies(policies, node.labels)) selected.get(policy)?.push(node);
+    const selecting = selectingPolicies(policies, node.labels);
+    companions.add(selecting);
+    for (const policy of selecting) selected.get(policy)?.push(node);
   }
   return selected;
 }
@@ -210,6 +248,10 @@ function ignoredFieldProblems({ kind, name, inForce }: PolicyObject): ReportedPr
   return [{ kind, policy: name, reason: UNKNOWN_FIELDS, message: ignoredText(inForce.ignored) }];
 }
 
+function problemOf({ kind, name }: CompiledTaintPolicy) {
+  return { kind, policy: name };
+}
+
 /** A problem of both policies: either may be the wrong one. */
 function contradictionProblems(contradiction: Disagreement): ReportedProblem[] {
   const message = contradictionText(contradiction);
@@ -217,15 +259,6 @@ function contradictionProblems(contradiction: Disagreement): ReportedProblem[] {
     kind,
     policy: name,
     reason: VALUES_DIFFER,
-    message,
-  }));
-}
-
-function misspelledKeyProblems(policy: CompiledTaintPolicy, keys: NodeKeys): ReportedProblem[] {
-  return misspelledKeys(policy, keys).map((message) => ({
-    kind: policy.kind,
-    policy: policy.name,
-    reason: 'KeyLooksMisspelled',
     message,
   }));
 }

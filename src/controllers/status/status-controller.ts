@@ -13,10 +13,10 @@ import { isToWrite, type WrittenStatus } from './stored-status.ts';
 
 export interface PolicyStatusOptions {
   readonly client: ApiClient;
-  /** The namespace of taintkeeper, whose DaemonSets are ignored. */
+  /** The namespace of taintkeeper. */
   readonly namespace: string;
   readonly nodes: Pick<WatchedNodes, 'entries' | 'news'> & SyncState;
-  readonly daemonSets: Pick<WatchedDaemonSets, 'entries' | 'changes'> & SyncState;
+  readonly daemonSets: Pick<WatchedDaemonSets, 'entries' | 'changes' | 'unreadable'> & SyncState;
   readonly policies: Pick<ClusterPolicies, 'snapshot' | 'objects' | 'statusChanges'>;
   /** Every policy is taken to be in mode Audit. */
   readonly audit: boolean;
@@ -77,7 +77,9 @@ export function startPolicyStatus(run: Run, options: PolicyStatusOptions): Contr
       readings: { nodes: readingOf(nodes), daemonSets: readingOf(daemonSets) },
       compiled: policies.snapshot().compiled,
       nodes: Array.from(nodes.entries(), ({ value }) => value),
-      daemonSets: Array.from(daemonSets.entries(), ({ value }) => value).filter((one) => one.namespace !== namespace),
+      daemonSets: Array.from(daemonSets.entries(), ({ value }) => value),
+      unreadableIn: new Set(Array.from(daemonSets.unreadable(), (one) => one.namespace)),
+      ownNamespace: namespace,
       pods: stuckPods(),
       reports,
       patchedBy,

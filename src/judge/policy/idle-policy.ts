@@ -1,12 +1,13 @@
 import type { CompiledTaintPolicy } from '../../policy/compiled-taint-policy.ts';
 import { count } from '../../text/counts.ts';
 import type { NodeView } from '../node-view.ts';
-import { misspellingsIn, type NodeKeys } from './misspelled-keys.ts';
+import { misspellingsIn, type NodeKeys, unseenKeys } from './misspelled-keys.ts';
 
 // A policy that does nothing at present: it names keys that look misspelled, selects no node, or protects no taint that a node has.
 
 /**
- * Short warnings on apply: about keys that look misspelled, otherwise if the policy selects no node. None while there are no nodes.
+ * Short warnings on apply: about keys that look misspelled, otherwise if the policy selects no node, and about conditions and resources that no node has.
+ * None while there are no nodes.
  * @param keys those of all nodes
  */
 export function idleWarnings(
@@ -14,13 +15,11 @@ export function idleWarnings(
   keys: NodeKeys,
   nodes: { readonly selected: number; readonly all: number },
 ): string[] {
-  const misspelled = misspellingsIn(policy, keys);
-  if (misspelled.length > 0) {
-    return misspelled.map(
-      ({ key, meant, of }) => `no node ${of === 'label' ? 'has label' : 'carries'} ${key}; did you mean ${meant}?`,
-    );
-  }
-  return nodes.selected === 0 ? selectsNone(nodes.all) : [];
+  const misspelled = misspellingsIn(policy, keys).map(
+    ({ key, meant, of }) => `no node ${of === 'taint' ? 'carries' : `has ${of}`} ${key}; did you mean ${meant}?`,
+  );
+  const idle = misspelled.length > 0 || nodes.selected > 0 ? misspelled : selectsNone(nodes.all);
+  return nodes.all === 0 ? idle : [...idle, ...unseenKeys(policy, keys)];
 }
 
 /**

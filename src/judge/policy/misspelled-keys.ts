@@ -1,40 +1,46 @@
 import { isPattern } from '../../kubernetes/pattern.ts';
 import { requirementsOf } from '../../kubernetes/selector-overlap.ts';
-import type { CompiledTaintPolicy } from '../../policy/compiled-taint-policy.ts';
-import type { NodeView } from '../node-view.ts';
+import type { CompiledTaintPolicy, UntilReadyTaint } from '../../policy/compiled-taint-policy.ts';
+import { isEnforcedWithoutAudit } from '../../policy/enforcement.ts';
+import type { NodeStatus, NodeView } from '../node-view.ts';
+import { type AgedNode, isPastStartup } from './past-startup.ts';
 
 /** The most keys of nodes. Users who may write `nodes/status` can set any number of labels, and every pod can send a policy to compare with them. */
 const MAX_KEYS = 2_000;
 /** The most keys of a policy that are compared. A longer list was probably written by a program. */
 const MAX_COMPARED = 32;
 
-/** The labels or the taints that nodes have, by their keys. */
+/** For example the labels or the taints that nodes have, by their keys. */
 interface KnownKeys {
   add(key: string): void;
+  /** Whether no node has the key. False if nodes have too many keys to say. */
+  lacks(key: string): boolean;
   /** The first key that the key is a misspelling of. Undefined if nodes have the key, or too many keys to say. */
   meantBy(key: string): string | undefined;
 }
 
-/** The keys that nodes have. */
-export interface NodeKeys {
-  readonly labels: KnownKeys;
-  readonly taints: KnownKeys;
-}
+/** What a key is the key of: for conditions the type, and only resources that `readyWhen` can name. */
+type KeyKind = 'label' | 'taint' | 'condition' | 'resource';
 
-export function keysOf(nodes: Iterable<NodeView>): NodeKeys {
+/** The keys that nodes have. */
+export type NodeKeys = Readonly<Record<KeyKind, KnownKeys>>;
+
+export function keysOf(nodes: Iterable<NodeView & NodeStatus>): NodeKeys {
   const { keys, add } = collectKeys();
   for (const node of nodes) add(node);
   return keys;
 }
 
 /** The keys of the nodes that were added. */
-export function collectKeys(): { readonly keys: NodeKeys; add(node: NodeView): void } {
-  const keys = { labels: knownKeys(), taints: knownKeys() };
+export function collectKeys(): { readonly keys: NodeKeys; add(node: NodeView & NodeStatus): void } {
+  const keys = { label: knownKeys(), taint: knownKeys(), condition: knownKeys(), resource: knownKeys() };
   return {
     keys,
-    add(node) {
-      for (const key of Object.keys(node.labels)) keys.labels.add(key);
-      for (const { key } of node.taints) keys.taints.add(key);
+    add({ labels, taints, conditions = {}, resources = [] }) {
+      for (const key of Object.keys(labels)) keys.label.add(key);
+      for (const { key } of taints) keys.taint.add(key);
+      for (const type of Object.keys(conditions)) keys.condition.add(type);
+      for (const resource of resources) keys.resource.add(resource);
     },
   };
 }
@@ -44,6 +50,7 @@ function knownKeys(): KnownKeys {
   let isComplete = true;
   /** By the number of letters, because only keys with about the same number are compared. */
   const byLength = new Map<number, { readonly key: string; readonly letters: string }[]>();
+  const lacks = (key: string) => isComplete && !known.has(key);
 
   return {
     add(key) {
@@ -56,8 +63,9 @@ function knownKeys(): KnownKeys {
       byLength.set(letters.length, alike);
       alike.push({ key, letters });
     },
+    lacks,
     meantBy(key) {
-      if (!isComplete || known.has(key)) return undefined;
+      if (!lacks(key)) return undefined;
       const letters = lettersOf(key);
       return [letters.length - 1, letters.length, letters.length + 1]
         .flatMap((length) => byLength.get(length) ?? [])
@@ -89,25 +97,43 @@ function looksMisspelled(first: string, second: string): boolean {
   return a[from] === b[from + 1] && a[from + 1] === b[from] && a.slice(from + 2) === b.slice(from + 2);
 }
 
-/** A key of a policy that looks misspelled: no node has it, and nodes have one that is almost the same. */
-export interface Misspelling {
+/** A key that a policy names. */
+interface NamedKey {
   /** For example `spec.taints[0].key`. */
   readonly field: string;
   readonly key: string;
+  readonly of: KeyKind;
+  /** The startup taint that waits for the condition or the resource. */
+  readonly rule?: UntilReadyTaint;
+}
+
+/** A key of a policy that looks misspelled: no node has it, and nodes have one that is almost the same. */
+export interface Misspelling extends NamedKey {
   /** What it probably should be. */
   readonly meant: string;
-  readonly of: 'label' | 'taint';
 }
 
-/** The keys of the policy that look misspelled, in words. */
-export function misspelledKeys(policy: CompiledTaintPolicy, nodes: NodeKeys): string[] {
-  return misspellingsIn(policy, nodes).map(
-    ({ field, key, meant, of }) =>
-      `${field}: ${of === 'label' ? 'no node has label' : 'no node carries a taint'} ${key}; did you mean ${meant}?`,
-  );
+/**
+ * The keys of the policy that look misspelled, in words. Conditions and resources count only if a node of the policy {@link isPastStartup}: the first node
+ * with them may not exist yet, or not be ready.
+ * @param selected the nodes of the policy
+ */
+export function misspelledKeys(
+  policy: CompiledTaintPolicy,
+  nodes: NodeKeys,
+  selected: readonly AgedNode[],
+  now: Date,
+): string[] {
+  return misspellingsIn(policy, nodes)
+    .filter(({ rule }) => rule === undefined || selected.some((node) => isPastStartup(node, rule, now)))
+    .map(
+      ({ field, key, meant, of }) =>
+        `${field}: ${of === 'taint' ? 'no node carries a taint' : `no node has ${of}`} ${key}; did you mean ${meant}?`,
+    );
 }
 
-export function misspellingsIn({ protectionRules, nodeSelector }: CompiledTaintPolicy, nodes: NodeKeys): Misspelling[] {
+export function misspellingsIn(policy: CompiledTaintPolicy, nodes: NodeKeys): Misspelling[] {
+  const { protectionRules, nodeSelector } = policy;
   // With NotIn or DoesNotExist, it is correct that no node has the label.
   const labels = requirementsOf(nodeSelector).filter(({ operator }) => operator === 'In' || operator === 'Exists');
   // A required taint comes from the policy itself.
@@ -115,10 +141,31 @@ export function misspellingsIn({ protectionRules, nodeSelector }: CompiledTaintP
   return [
     ...labels.map(({ key }) => ({ field: 'spec.nodeSelector', key, of: 'label' as const })),
     ...exact.map(({ key, field }) => ({ field: `${field}.key`, key, of: 'taint' as const })),
+    ...awaitedKeys(policy),
   ]
     .slice(0, MAX_COMPARED)
     .flatMap((one) => {
-      const meant = (one.of === 'label' ? nodes.labels : nodes.taints).meantBy(one.key);
+      const meant = nodes[one.of].meantBy(one.key);
       return meant === undefined ? [] : [{ ...one, meant }];
     });
+}
+
+/** The conditions and the resources of `readyWhen` that no node has and that do not look misspelled, in words. The first node with them may not exist yet. */
+export function unseenKeys(policy: CompiledTaintPolicy, nodes: NodeKeys): string[] {
+  if (!isEnforcedWithoutAudit(policy)) return [];
+  return awaitedKeys(policy)
+    .slice(0, MAX_COMPARED)
+    .filter(({ key, of }) => nodes[of].lacks(key) && nodes[of].meantBy(key) === undefined)
+    .map(({ key, of, rule }) => `no node has ${of} ${key} yet, for which ${rule.field} waits`);
+}
+
+function awaitedKeys({ untilReady }: CompiledTaintPolicy): (NamedKey & { readonly rule: UntilReadyTaint })[] {
+  return untilReady.flatMap((rule) =>
+    [
+      ...rule.parts.conditions.map(({ type }, index) => ['condition', type, `conditions[${index}].type`] as const),
+      ...rule.parts.allocatable.map(
+        ({ resource }, index) => ['resource', resource, `allocatable[${index}].resource`] as const,
+      ),
+    ].map(([of, key, field]) => ({ of, key, field: `${rule.field}.readyWhen.${field}`, rule })),
+  );
 }

@@ -4,10 +4,8 @@ import { type Toleration, tolerates } from '../../kubernetes/toleration.ts';
 import type { CompiledTaintPolicy, UntilReadyTaint } from '../../policy/compiled-taint-policy.ts';
 import { isEnforcedWithoutAudit } from '../../policy/enforcement.ts';
 import { policiesFor } from '../../policy/policy-index.ts';
-import { type AllDaemonSets, daemonSetName, isAmong, type ReadyDaemonSet } from '../../policy/ready-when.ts';
+import { daemonSetName, type ReadyDaemonSet } from '../../policy/ready-when.ts';
 import { oncePer } from '../../runtime/once-per.ts';
-import { atMost } from '../../text/counts.ts';
-import type { DaemonSetView } from '../daemon-set-view.ts';
 import { selectionOverlap } from './selection-overlap.ts';
 
 /** What keeps a startup taint from being removed. */
@@ -16,6 +14,7 @@ export interface StartupFault {
     | 'DaemonSetNotFound'
     | 'DaemonSetUnreadable'
     | 'DaemonSetDoesNotTolerate'
+    | 'DaemonSetSelectsNoNode'
     | 'TaintkeeperDoesNotTolerate'
     | 'UnknownPart'
     | 'StartupTaintProtected';
@@ -62,69 +61,23 @@ function waitingFaults(
     const daemonSet = daemonSetOf(one);
     if (daemonSet === 'NotRead') return [];
     if (!daemonSet) {
-      const text = (what: string) => `${name} does not exist: new nodes keep ${what}`;
+      const text = (what: string) => `${name} does not exist: new nodes wait with ${what}`;
       return [{ reason: 'DaemonSetNotFound', message: text(long), warning: text(short) }];
     }
     if (daemonSet === 'Unreadable') {
-      const text = (what: string) => `the leader cannot read ${name}: new nodes keep ${what}`;
+      const text = (what: string) => `the leader cannot read ${name}: new nodes wait with ${what}`;
       const message = `${text(long)}. Make the DaemonSet smaller; the log of the leader says what is wrong with it`;
       return [{ reason: 'DaemonSetUnreadable', message, warning: text(short) }];
     }
     if (tolerate(daemonTolerations(daemonSet.tolerations, daemonSet.hostNetwork), taint)) return [];
     const text = (what: string) => `${name} does not tolerate ${what}, which waits for it`;
-    const message = `${text(long)}: new nodes keep the taint. Add the toleration to the DaemonSet`;
+    const message = `${text(long)}: new nodes wait with the taint. Add the toleration to the DaemonSet`;
     return [{ reason: 'DaemonSetDoesNotTolerate', message, warning: text(short) }];
   });
   if (replicas.every(({ tolerations }) => tolerate(tolerations, taint))) return [...ofParts, ...ofDaemonSets];
   const text = (what: string) => `the pods of taintkeeper do not tolerate ${what}`;
   const message = `${text(long)}: in a cluster with only new nodes, taintkeeper could not run to remove it. Add the toleration to its Deployment`;
   return [...ofParts, ...ofDaemonSets, { reason: 'TaintkeeperDoesNotTolerate', message, warning: text(short) }];
-}
-
-/** Effects of a policy with startup taints that its author may not expect, but that are no problems. */
-export interface StartupNotes {
-  /** Short texts, for warnings on apply. */
-  readonly warnings: readonly string[];
-  /** For the status of the policy. */
-  readonly notes: readonly string[];
-}
-
-/** The most DaemonSets that one text names. */
-const MAX_NAMED = 3;
-
-/** @param daemonSets those of the cluster that are known */
-export function startupNotes(
-  policy: Pick<CompiledTaintPolicy, 'declaredMode' | 'untilReady'>,
-  daemonSets: readonly DaemonSetView[],
-): StartupNotes {
-  if (!isEnforcedWithoutAudit(policy)) return { warnings: [], notes: [] };
-  const waits = policy.untilReady.flatMap(({ taint, parts, field }) =>
-    parts.allDaemonSets.map((all) => ({ all, field, leftOut: leftOutOf(all, taint, daemonSets), taint })),
-  );
-  const leftOut = waits.flatMap(({ leftOut: names, field, taint }) => {
-    if (names.length === 0) return [];
-    const [is, them] = names.length === 1 ? ['does', 'DaemonSet'] : ['do', 'DaemonSets'];
-    const text = (most: number, of: string) =>
-      `${field} does not wait for ${them} ${atMost(most, names).join(', ')}, which ${is} not tolerate ${of}`;
-    return [{ warning: text(2, 'the taint'), note: text(MAX_NAMED, `taint ${formatTaint(taint)}`) }];
-  });
-  const open = waits
-    .filter(({ all }) => all.namespaces === undefined)
-    .map(
-      ({ field }) => `${field}: without namespaces, every user who may create a DaemonSet can keep new nodes tainted`,
-    );
-  return {
-    warnings: [...open, ...leftOut.map(({ warning }) => warning)],
-    notes: leftOut.map(({ note }) => note),
-  };
-}
-
-/** The DaemonSets of `readyWhen.allDaemonSets` that do not tolerate the taint. The taint does not wait for them. */
-function leftOutOf(all: AllDaemonSets, taint: Taint, daemonSets: readonly DaemonSetView[]): string[] {
-  return daemonSets
-    .filter((one) => isAmong(all, one) && !tolerate(daemonTolerations(one.tolerations, one.hostNetwork), taint))
-    .map(daemonSetName)
-    .sort();
 }
 
 /** A startup taint with its field and its policy, and the field of the policy that protects it by its exact key, on nodes that both policies select. */

@@ -164,7 +164,9 @@ export const CONDITIONS = {
         next: 'run taintkeeper doctor, which checks the rights; if none is missing, the message has the answer of the API server',
       },
       KeyLooksMisspelled: {
-        meaning: 'No node has the taint or the label of this key, and nodes have one that is almost the same.',
+        meaning:
+          'No node has the taint or the label of this key, or the condition or the resource of `readyWhen`, and nodes have one that is almost the same. ' +
+          'Conditions and resources count only if a node of the policy is older than the progress deadline, and does not carry the startup taint.',
         next: 'correct the key in the policy, or add the taint or the label to a node',
       },
       RequiredValuesDiffer: {
@@ -182,18 +184,24 @@ export const CONDITIONS = {
         next: 'stop the writer that the message names, or remove the taint from the policy',
       },
       DaemonSetNotFound: {
-        meaning: 'A DaemonSet of `readyWhen` does not exist, so new nodes keep the startup taint.',
+        meaning: 'A DaemonSet of `readyWhen` does not exist, so new nodes wait with the startup taint.',
         next: 'create the DaemonSet, or correct its name in the policy',
       },
       DaemonSetUnreadable: {
         meaning:
-          'The leader cannot read a DaemonSet of `readyWhen`, nearly always because it needs more than 64 KiB of memory, so new nodes keep the startup taint.',
+          'The leader cannot read a DaemonSet of `readyWhen`, nearly always because it needs more than 64 KiB of memory, so new nodes wait with the startup taint.',
         next: 'make the DaemonSet smaller; the log of the leader says what is wrong with it',
       },
       DaemonSetDoesNotTolerate: {
         meaning:
           'A DaemonSet of `readyWhen` does not tolerate the startup taint that waits for it, or, on a node that waits, another taint that policies keep there. Startup taints may wait for each other like that.',
         next: 'add the toleration to the DaemonSet, or let nodeSelector of one of the policies leave out the nodes of the other',
+      },
+      DaemonSetSelectsNoNode: {
+        meaning:
+          'A DaemonSet of `readyWhen` selects none of the nodes that the policy selects, and one of them is older than the progress deadline and does not ' +
+          'carry the startup taint. New nodes with the same labels wait with the taint.',
+        next: 'correct nodeSelector of the policy, or the node selector or affinity of the DaemonSet',
       },
       TaintkeeperDoesNotTolerate: {
         meaning:

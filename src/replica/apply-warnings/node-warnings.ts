@@ -1,4 +1,5 @@
-import type { NodeView } from '../../judge/node-view.ts';
+import type { StoredNode } from '../../judge/node-view.ts';
+import { collectCompanions } from '../../judge/policy/companions.ts';
 import { contradictionWarnings, disagreeingWith } from '../../judge/policy/contradictions.ts';
 import { idleWarnings } from '../../judge/policy/idle-policy.ts';
 import { collectKeys } from '../../judge/policy/misspelled-keys.ts';
@@ -9,14 +10,26 @@ import {
   waitingWarnings,
 } from '../../judge/policy/policy-change.ts';
 import type { CompiledTaintPolicy } from '../../policy/compiled-taint-policy.ts';
+import { isEnforced } from '../../policy/enforcement.ts';
+import { selectingPolicies } from '../../policy/policy-index.ts';
 import { longLoop } from '../../runtime/long-loop.ts';
 
 export interface NodeWarningsOptions {
-  readonly nodes: readonly NodeView[];
+  readonly nodes: readonly StoredNode[];
   /** The policy as it was before the change. */
   readonly before: CompiledTaintPolicy | undefined;
   /** All other policies. */
   readonly others: readonly CompiledTaintPolicy[];
+  /** No companions are looked for afterwards. */
+  readonly signal: AbortSignal;
+}
+
+interface NodeWarnings {
+  readonly warnings: readonly string[];
+  /** The nodes that the policy selects. */
+  readonly selected: readonly StoredNode[];
+  /** See {@link Companions}. */
+  readonly companions: readonly CompiledTaintPolicy[];
 }
 
 /**
@@ -25,30 +38,34 @@ export interface NodeWarningsOptions {
  */
 export async function nodeWarnings(
   policy: CompiledTaintPolicy,
-  { nodes, before, others }: NodeWarningsOptions,
-): Promise<readonly string[]> {
+  { nodes, before, others, signal }: NodeWarningsOptions,
+): Promise<NodeWarnings> {
   const { keys, add } = collectKeys();
   const shared = new Map(disagreeingWith(policy, others).map((other): [CompiledTaintPolicy, string[]] => [other, []]));
   const unprotected: string[] = [];
   const waiting: string[] = [];
   const after = [...others, policy];
-  let selected = 0;
+  const selected: StoredNode[] = [];
+  const companions = collectCompanions();
+  const waits = isEnforced(policy) && policy.untilReady.length > 0;
   const letOthersRun = longLoop();
   for (const node of nodes) {
     await letOthersRun();
     add(node);
     if (before && losesStartupRule(before, after, node)) waiting.push(node.name);
     if (policy.selectsNode(node.labels)) {
-      selected++;
+      selected.push(node);
+      if (waits && !signal.aborted) companions.add(selectingPolicies(others, node.labels), [policy]);
       for (const [other, names] of shared) if (other.selectsNode(node.labels)) names.push(node.name);
     } else if (before && losesProtection(before, node)) {
       unprotected.push(node.name);
     }
   }
-  return [
+  const warnings = [
     ...protectionWarnings(unprotected),
     ...waitingWarnings(waiting),
     ...contradictionWarnings(policy, shared),
-    ...idleWarnings(policy, keys, { selected, all: nodes.length }),
+    ...idleWarnings(policy, keys, { selected: selected.length, all: nodes.length }),
   ];
+  return { warnings, selected, companions: companions.of(policy) };
 }

@@ -25,6 +25,7 @@ import { oncePer } from '../../runtime/once-per.ts';
 import { throttle } from '../../runtime/throttle.ts';
 import { tokenBucket } from '../../runtime/token-bucket.ts';
 import { nodeWarnings } from './node-warnings.ts';
+import { readStartupObjects, type StartupObjects } from './startup-objects.ts';
 import { startupRuleWarnings } from './startup-rule-warnings.ts';
 
 /** Warnings for users who write a policy. */
@@ -121,26 +122,27 @@ export function policyWarnings({ client, service, clusterState, policies, log }:
     policy: CompiledTaintPolicy,
     { before, others, waiting }: PolicyChange,
   ): Promise<readonly string[]> {
-    const [ofStartup, nodes] = await Promise.all([warningsOnStartupRules(policy, others), knownNodes()]);
-    if (!nodes) {
-      const left = before && mayLeaveStartupTaints(before, policy) ? startupWarnings(waiting, 'may') : [];
-      return presentableWarnings([...ofStartup, ...left]);
-    }
-    const ofNodes = await nodeWarnings(policy, { nodes, before, others });
-    return presentableWarnings([...ofStartup, ...ofNodes]);
+    const signal = AbortSignal.timeout(TIMEOUT_MS);
+    const [objects, nodes] = await Promise.all([startupObjectsOf(policy, signal), knownNodes()]);
+    const ofNodes = nodes && (await nodeWarnings(policy, { nodes, before, others, signal }));
+    const { selected = [], companions = [] } = ofNodes ?? {};
+    const surroundings = objects && { objects, others, selected, companions, now: client.now() };
+    const ofStartup = surroundings && (await startupRuleWarnings(policy, surroundings));
+    const left = !nodes && before && mayLeaveStartupTaints(before, policy) ? startupWarnings(waiting, 'may') : [];
+    return presentableWarnings([...(ofStartup ?? []), ...(ofNodes?.warnings ?? left)]);
   }
 
-  async function warningsOnStartupRules(
+  async function startupObjectsOf(
     policy: CompiledTaintPolicy,
-    others: readonly CompiledTaintPolicy[],
-  ): Promise<readonly string[]> {
-    if (!isEnforced(policy)) return [];
+    signal: AbortSignal,
+  ): Promise<StartupObjects | undefined> {
+    if (!isEnforced(policy)) return undefined;
     try {
-      return (await startupRuleWarnings(client, service, policy, others, TIMEOUT_MS)) ?? [];
+      return await readStartupObjects(client, service, policy, signal);
     } catch (error) {
       log.debug({ err: error }, 'the DaemonSets of startup taints cannot be read');
       complain();
-      return [];
+      return undefined;
     }
   }
 

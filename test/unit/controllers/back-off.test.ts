@@ -44,7 +44,7 @@ function failingLeader() {
     namespace: 'taintkeeper',
     nodes: { ...ALL_READ, entries: () => [], changes: createSubject<never>(), news: createSubject() },
     nodeRecords: { recordOf: () => undefined, changes: createSubject<string>() },
-    daemonSets: { ...ALL_READ, entries: () => [], changes: createSubject<never>() },
+    daemonSets: { ...ALL_READ, entries: () => [], unreadable: () => [], changes: createSubject<never>() },
     policies: {
       snapshot: () => snapshot,
       objects: () => [policy],

@@ -1,4 +1,5 @@
 import { describe, expect, it } from 'vitest';
+import { type ClusterDaemonSet, keepDaemonSet } from '../../../../src/cluster/objects/cluster-objects.ts';
 import { viewPolicy } from '../../../../src/cluster/policies/policy-object.ts';
 import { createReports, type Report, type ReportedProblem } from '../../../../src/controllers/reports.ts';
 import {
@@ -7,6 +8,7 @@ import {
   evaluatePolicies,
   type Reading,
 } from '../../../../src/controllers/status/evaluate-policies.ts';
+import type { NodeStatus } from '../../../../src/judge/node-view.ts';
 import type { Taint } from '../../../../src/kubernetes/taint.ts';
 import type { PolicyKind } from '../../../../src/policy/policy.ts';
 import { partsOf, type ReadyWhen } from '../../../../src/policy/ready-when.ts';
@@ -29,6 +31,7 @@ interface Cluster {
   readonly nodes?: readonly ReturnType<typeof nodeEntry>[];
   /** The current one of each policy. */
   readonly status?: PolicyStatus;
+  readonly daemonSets?: readonly ClusterDaemonSet[];
 }
 
 /** What is found. */
@@ -37,7 +40,16 @@ async function evaluated(
   report: Omit<Report, 'changes'>,
   readings: Readonly<Record<ComparedKind, Reading>> = { nodes: 'Read', daemonSets: 'Read' },
 ) {
-  const { taint = {}, toleration = {}, restriction = {}, invalid, unknown, nodes = [], status } = cluster;
+  const {
+    taint = {},
+    toleration = {},
+    restriction = {},
+    invalid,
+    unknown,
+    nodes = [],
+    daemonSets = [],
+    status,
+  } = cluster;
   const kinds = { TaintPolicy: taint, TolerationPolicy: toleration, TolerationRestriction: restriction };
   const objects = Object.entries(kinds).flatMap(([kind, specs]) =>
     Object.entries(specs).map(([name, spec]) =>
@@ -62,7 +74,9 @@ async function evaluated(
     objects,
     compiled: policySet({ taint, toleration, restriction }),
     nodes: nodes.map(({ value }) => value),
-    daemonSets: [],
+    daemonSets,
+    unreadableIn: new Set(['unreadable']),
+    ownNamespace: 'taintkeeper',
     pods: [],
     reports,
     patchedBy: () => [],
@@ -95,10 +109,25 @@ const requiring = (value: string, pool = 'gpu'): TaintPolicySpec => ({
   nodeSelector: { matchLabels: { pool } },
   taints: [{ key: 'dedicated', value, effect: 'NoSchedule', ensure: 'Always' }],
 });
-const nodeOf = (labels: Record<string, string>, taints: readonly Taint[] = []) => {
+const nodeOf = (labels: Record<string, string>, taints: readonly Taint[] = [], status: NodeStatus = {}) => {
   const entry = nodeEntry('n1', taints);
-  return { ...entry, value: { ...entry.value, labels } };
+  return { ...entry, value: { ...entry.value, ...status, labels } };
 };
+const waitingFor = (key: string, name: string): TaintPolicySpec => ({
+  mode: 'Restore',
+  taints: [
+    {
+      ...{ key, effect: 'NoSchedule', ensure: 'UntilReady' },
+      readyWhen: { daemonSets: [{ namespace: 'taintkeeper', name }] },
+    },
+  ],
+});
+/** In the namespace of taintkeeper, which startup taints may wait for as well. */
+const daemonSetOf = (name: string, podSpec: object) =>
+  keepDaemonSet({
+    metadata: { name, namespace: 'taintkeeper' },
+    spec: { selector: {}, template: { spec: { containers: [], ...podSpec } } },
+  });
 const IGNORED =
   'spec.later: this version of taintkeeper does not know this field; it is ignored, so the policy may do more or less than intended';
 const CONTRADICTION =
@@ -167,6 +196,48 @@ it.each<{
     counted: ['p', 'p', 'q'].map((name) => `TaintPolicy ${name} KeyLooksMisspelled`),
   },
   {
+    what: 'a condition and a resource of readyWhen that look misspelled',
+    cluster: {
+      taint: {
+        p: {
+          mode: 'Restore',
+          taints: [
+            {
+              ...{ key: 'a', effect: 'NoSchedule', ensure: 'UntilReady' },
+              readyWhen: { conditions: [{ type: 'networkReady' }], allocatable: [{ resource: 'nvidia.com/gpus' }] },
+            },
+          ],
+        },
+      },
+      nodes: [nodeOf({}, [], { conditions: { NetworkReady: 'True' }, resources: ['nvidia.com/gpu'] })],
+    },
+    stalled: {
+      'TaintPolicy p':
+        'KeyLooksMisspelled: spec.taints[0].readyWhen.conditions[0].type: no node has condition networkReady; did you mean NetworkReady?; ' +
+        'spec.taints[0].readyWhen.allocatable[0].resource: no node has resource nvidia.com/gpus; did you mean nvidia.com/gpu?',
+    },
+    counted: ['p', 'p'].map((name) => `TaintPolicy ${name} KeyLooksMisspelled`),
+  },
+  {
+    what: 'a DaemonSet of readyWhen that selects no node of the policy',
+    cluster: {
+      taint: {
+        p: waitingFor('a', 'one'),
+        q: { ...waitingFor('b', 'one'), nodeSelector: { matchLabels: { pool: 'cpu' } } },
+        r: waitingFor('c', 'two'),
+      },
+      nodes: [nodeOf({ pool: 'gpu' })],
+      daemonSets: [daemonSetOf('one', { nodeSelector: { pool: 'cpu' } }), daemonSetOf('two', {})],
+    },
+    stalled: {
+      'TaintPolicy p':
+        "DaemonSetSelectsNoNode: DaemonSet taintkeeper/one selects none of the policy's nodes: " +
+        'new nodes with the same labels wait with taint a:NoSchedule (spec.taints[0]). ' +
+        'Correct nodeSelector of the policy, or the node selector or affinity of the DaemonSet',
+    },
+    counted: ['TaintPolicy p DaemonSetSelectsNoNode'],
+  },
+  {
     what: 'a contradiction, on both policies',
     cluster: {
       taint: { p: requiring('a'), q: requiring('b'), r: requiring('c', 'cpu') },
@@ -184,6 +255,33 @@ it.each<{
   expect(found.statuses.size).toBe([taint, toleration, restriction].flatMap(Object.keys).length);
   expect(stalledIn(found.statuses)).toEqual(stalled);
   expect(found.problems).toEqual(counted);
+});
+
+it('the condition Ready names for what allDaemonSets does not wait, also because of the startup taints of another policy', async () => {
+  const all = (key: string, namespaces: string[], pool: string): TaintPolicySpec => ({
+    mode: 'Restore',
+    nodeSelector: { matchLabels: { pool } },
+    taints: [{ key, effect: 'NoSchedule', ensure: 'UntilReady', readyWhen: { allDaemonSets: { namespaces } } }],
+  });
+  const found = await evaluated(
+    {
+      taint: {
+        p: all('a', ['taintkeeper', 'empty', 'unreadable'], 'gpu'),
+        q: { ...all('b', ['taintkeeper'], 'gpu'), nodeSelector: { matchLabels: { zone: 'a' } } },
+        r: all('c', ['taintkeeper'], 'cpu'),
+      },
+      nodes: [nodeOf({ pool: 'gpu', zone: 'a' })],
+      daemonSets: [daemonSetOf('one', { tolerations: [{ key: 'a', operator: 'Exists' }] })],
+    },
+    {},
+  );
+  const messageOf = (name: string) =>
+    found.statuses.get(`TaintPolicy ${name}`)?.conditions?.find(({ type }) => type === 'Ready')?.message;
+  expect(messageOf('p')).toContain(
+    'spec.taints[0]: namespace empty has no DaemonSet, so the taint waits for none there; ' +
+      'spec.taints[0] does not wait for DaemonSet taintkeeper/one, which does not tolerate taint b:NoSchedule of TaintPolicy q on the same nodes',
+  );
+  expect(messageOf('r')).not.toContain('TaintPolicy');
 });
 
 it('a policy has no status while a controller does not know its conditions', async () => {

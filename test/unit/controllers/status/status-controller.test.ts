@@ -59,7 +59,7 @@ function startWithRefusal(onEvaluation: () => void = () => {}, pruned?: string) 
     client: client as unknown as ApiClient,
     namespace: 'taintkeeper',
     nodes: { ...ALL_READ, entries: () => [], news: createSubject() },
-    daemonSets: { ...ALL_READ, entries: () => [], changes: createSubject<never>() },
+    daemonSets: { ...ALL_READ, entries: () => [], unreadable: () => [], changes: createSubject<never>() },
     nodeRecords: { recordOf: () => undefined, changes: createSubject<string>() },
     policies: {
       objects: () =>

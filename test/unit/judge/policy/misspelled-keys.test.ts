@@ -1,10 +1,12 @@
 import { describe, expect, it } from 'vitest';
 import { idleNotes, idleWarnings } from '../../../../src/judge/policy/idle-policy.ts';
-import { keysOf, misspelledKeys } from '../../../../src/judge/policy/misspelled-keys.ts';
+import { keysOf, misspelledKeys, unseenKeys } from '../../../../src/judge/policy/misspelled-keys.ts';
 import type { Taint } from '../../../../src/kubernetes/taint.ts';
 import { compileTaintPolicy } from '../../../../src/policy/compiled-taint-policy.ts';
+import type { ReadyWhen } from '../../../../src/policy/ready-when.ts';
 import type { TaintPolicySpec } from '../../../../src/policy/taint-policy.ts';
 
+const NOW = new Date(1_000_000);
 const CONTROL_PLANE = 'node-role.kubernetes.io/control-plane';
 
 const node = (labels: Record<string, string>, ...taints: string[]) => ({
@@ -14,9 +16,10 @@ const node = (labels: Record<string, string>, ...taints: string[]) => ({
 });
 const NODES = [node({ [CONTROL_PLANE]: '', pool: 'gpu' }, CONTROL_PLANE, 'example.com/pool-a'), node({ pool: 'web' })];
 
-const policy = (spec: Omit<TaintPolicySpec, 'mode'>) =>
+const policy = (spec: Omit<TaintPolicySpec, 'mode'> & Partial<TaintPolicySpec>) =>
   compileTaintPolicy({ kind: 'TaintPolicy', name: 'p', spec: { mode: 'Deny', ...spec } }, { startupKeys: [] });
-const doubts = (spec: Omit<TaintPolicySpec, 'mode'>) => misspelledKeys(policy(spec), keysOf(NODES as never));
+const doubts = (spec: Omit<TaintPolicySpec, 'mode'>) =>
+  misspelledKeys(policy(spec), keysOf(NODES as never), NODES, NOW);
 const keys = (...all: string[]) => doubts({ taints: all.map((key) => ({ key })) });
 
 describe('a key that no node has', () => {
@@ -46,7 +49,7 @@ describe('a key that no node has', () => {
 
   it('is compared with the first similar key by name, in any order of the nodes', () => {
     const doubted = (...carried: string[]) =>
-      misspelledKeys(policy({ taints: [{ key: 'gpupool' }] }), keysOf([node({}, ...carried)] as never));
+      misspelledKeys(policy({ taints: [{ key: 'gpupool' }] }), keysOf([node({}, ...carried)] as never), [], NOW);
     const expected = ['spec.taints[0].key: no node carries a taint gpupool; did you mean gpu-pool?'];
     expect(doubted('gpu_pool', 'gpu-pool')).toEqual(expected);
     expect(doubted('gpu-pool', 'gpu_pool')).toEqual(expected);
@@ -57,7 +60,7 @@ describe('a key that no node has', () => {
       const labels = Object.fromEntries(Array.from({ length: others }, (_, index) => [`example.com/l-${index}`, '']));
       const nodeSelector = { matchLabels: { gpupool: 'x' } };
       const same = Array.from({ length: nodes }, () => node({ 'gpu-pool': '', ...labels }));
-      return misspelledKeys(policy({ nodeSelector, taints: [] }), keysOf(same as never));
+      return misspelledKeys(policy({ nodeSelector, taints: [] }), keysOf(same as never), same, NOW);
     };
     const doubted = ['spec.nodeSelector: no node has label gpupool; did you mean gpu-pool?'];
     expect(among(1_999)).toEqual(doubted);
@@ -91,6 +94,77 @@ describe('a key that no node has', () => {
   });
 });
 
+describe('a name of readyWhen that no node has', () => {
+  const status = { conditions: { Ready: 'True', 'example.com/NetworkReady': 'False' }, resources: ['nvidia.com/gpu'] };
+  const known = keysOf([{ ...node({}), ...status }] as never);
+  const waiting = (readyWhen: ReadyWhen, mode: TaintPolicySpec['mode'] = 'Restore') =>
+    policy({
+      mode,
+      taints: [{ key: 'dedicated' }, { key: 'a', effect: 'NoSchedule', ensure: 'UntilReady', readyWhen }],
+    });
+
+  it.each<{ name: string; readyWhen: ReadyWhen; doubted: string[]; unseen: string[] }>([
+    {
+      name: 'is doubted in conditions',
+      readyWhen: { conditions: [{ type: 'Ready' }, { type: 'example.com/Network-ready' }] },
+      doubted: [
+        'spec.taints[1].readyWhen.conditions[1].type: no node has condition example.com/Network-ready; did you mean example.com/NetworkReady?',
+      ],
+      unseen: [],
+    },
+    {
+      name: 'is doubted in allocatable',
+      readyWhen: { allocatable: [{ resource: 'nvidia.com/gpus' }, { resource: 'nvidia.com/gpu' }] },
+      doubted: [
+        'spec.taints[1].readyWhen.allocatable[0].resource: no node has resource nvidia.com/gpus; did you mean nvidia.com/gpu?',
+      ],
+      unseen: [],
+    },
+    {
+      name: 'is not doubted, but told on apply, if it is like no other',
+      readyWhen: { conditions: [{ type: 'Warm' }], allocatable: [{ resource: 'amd.com/gpu' }] },
+      doubted: [],
+      unseen: [
+        'no node has condition Warm yet, for which spec.taints[1] waits',
+        'no node has resource amd.com/gpu yet, for which spec.taints[1] waits',
+      ],
+    },
+  ])('$name', ({ readyWhen, doubted, unseen }) => {
+    expect(misspelledKeys(waiting(readyWhen), known, [node({})], NOW)).toEqual(doubted);
+    expect(unseenKeys(waiting(readyWhen), known)).toEqual(unseen);
+    expect(unseenKeys(waiting(readyWhen, 'Audit'), known)).toEqual([]);
+    expect(idleWarnings(waiting(readyWhen), known, { selected: 1, all: 1 })).toEqual([
+      ...doubted.map((text) => text.replace(/^[^ ]+: /, '')),
+      ...unseen,
+    ]);
+  });
+
+  it.each<{ why: string; nodes: readonly object[]; doubted: boolean }>([
+    { why: 'the policy has no node yet', nodes: [], doubted: false },
+    { why: 'each node of the policy waits', nodes: [node({}, 'a')], doubted: false },
+    { why: 'a node without the taint is young', nodes: [{ ...node({}), createdAt: 400_000 }], doubted: false },
+    {
+      why: 'a node without the taint is old',
+      nodes: [node({}, 'a'), { ...node({}), createdAt: 399_999 }],
+      doubted: true,
+    },
+  ])('is a problem if $why: $doubted', ({ nodes, doubted }) => {
+    const found = misspelledKeys(waiting({ conditions: [{ type: 'ready' }] }), known, nodes as never, NOW);
+    expect(found).toHaveLength(doubted ? 1 : 0);
+  });
+
+  it('is not told while there are no nodes', () => {
+    const one = waiting({ conditions: [{ type: 'Warm' }] });
+    expect(idleWarnings(one, keysOf([]), { selected: 0, all: 0 })).toEqual([]);
+  });
+
+  it('is not told if nodes have more names than are compared', () => {
+    const conditions = Object.fromEntries(Array.from({ length: 2_001 }, (_, index) => [`Other${index}`, 'True']));
+    const all = keysOf([{ ...node({}), conditions }] as never);
+    expect(unseenKeys(waiting({ conditions: [{ type: 'Warm' }] }), all)).toEqual([]);
+  });
+});
+
 it.each([
   { one: 'Dedicated', other: 'dedi-cated', is: true },
   { one: 'dedicated', other: 'dedicatd', is: true },
@@ -109,7 +183,7 @@ it.each([
   { one: 'abcd', other: 'acbdef', is: false },
   { one: 'ab', other: 'abcde', is: false },
 ])('one of $one and $other looks like a misspelling of the other: $is', ({ one, other, is }) => {
-  const meant = (key: string, known: string) => keysOf([node({}, known)] as never).taints.meantBy(key);
+  const meant = (key: string, known: string) => keysOf([node({}, known)] as never).taint.meantBy(key);
   expect([meant(one, other), meant(other, one)]).toEqual(is ? [other, one] : [undefined, undefined]);
 });
 

@@ -4,8 +4,8 @@ import {
   protectedStartupTaintsOf,
   type StartupSurroundings,
   startupFaults,
-  startupNotes,
 } from '../../../../src/judge/policy/startup-faults.ts';
+import { startupNotes } from '../../../../src/judge/policy/startup-notes.ts';
 import type { Toleration } from '../../../../src/kubernetes/toleration.ts';
 import type { TaintPolicySpec } from '../../../../src/policy/taint-policy.ts';
 import type { TaintRule } from '../../../../src/policy/taint-rule.ts';
@@ -65,21 +65,21 @@ describe('a problem that keeps a startup taint on new nodes', () => {
       why: 'the DaemonSet does not exist',
       surroundings: { daemonSetOf: () => undefined },
       reason: 'DaemonSetNotFound',
-      message: `DaemonSet kube-system/cni does not exist: new nodes keep taint ${TAINT} (spec.taints[0])`,
-      warning: `DaemonSet kube-system/cni does not exist: new nodes keep taint ${TAINT}`,
+      message: `DaemonSet kube-system/cni does not exist: new nodes wait with taint ${TAINT} (spec.taints[0])`,
+      warning: `DaemonSet kube-system/cni does not exist: new nodes wait with taint ${TAINT}`,
     },
     {
       why: 'the leader cannot read the DaemonSet',
       surroundings: { daemonSetOf: () => 'Unreadable' },
       reason: 'DaemonSetUnreadable',
-      message: `the leader cannot read DaemonSet kube-system/cni: new nodes keep taint ${TAINT} (spec.taints[0]). Make the DaemonSet smaller; the log of the leader says what is wrong with it`,
-      warning: `the leader cannot read DaemonSet kube-system/cni: new nodes keep taint ${TAINT}`,
+      message: `the leader cannot read DaemonSet kube-system/cni: new nodes wait with taint ${TAINT} (spec.taints[0]). Make the DaemonSet smaller; the log of the leader says what is wrong with it`,
+      warning: `the leader cannot read DaemonSet kube-system/cni: new nodes wait with taint ${TAINT}`,
     },
     {
       why: 'the DaemonSet does not tolerate it',
       surroundings: { daemonSetOf: () => ({ tolerations: [], hostNetwork: true }) },
       reason: 'DaemonSetDoesNotTolerate',
-      message: `DaemonSet kube-system/cni does not tolerate taint ${TAINT} (spec.taints[0]), which waits for it: new nodes keep the taint. Add the toleration to the DaemonSet`,
+      message: `DaemonSet kube-system/cni does not tolerate taint ${TAINT} (spec.taints[0]), which waits for it: new nodes wait with the taint. Add the toleration to the DaemonSet`,
       warning: `DaemonSet kube-system/cni does not tolerate taint ${TAINT}, which waits for it`,
     },
     {
@@ -102,7 +102,9 @@ describe('a problem that keeps a startup taint on new nodes', () => {
     expect(faults({ mode: 'Audit' }, { daemonSetOf: () => undefined })).toEqual([]);
     const all: TaintRule = { ...STARTUP, readyWhen: { allDaemonSets: {} } };
     const { taintPolicies } = policySet({ taint: { p: { mode: 'Audit', taints: [all] } } });
-    expect(taintPolicies.map((policy) => startupNotes(policy, []))).toEqual([{ warnings: [], notes: [] }]);
+    expect(
+      taintPolicies.map((policy) => startupNotes(policy, { daemonSets: [], isKnown: () => true, companions: [] })),
+    ).toEqual([{ warnings: [], notes: [] }]);
   });
 });
 

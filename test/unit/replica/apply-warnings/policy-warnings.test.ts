@@ -22,6 +22,7 @@ function rig(
 ) {
   const asked: string[] = [];
   const client = {
+    now: () => new Date(),
     async request(method: string, path: string, { query = {}, signal }: RequestOptions = {}) {
       asked.push(`${method} ${path}`);
       if (answer) return answer(signal as AbortSignal);

@@ -1,6 +1,7 @@
 import { describe, expect, it, onTestFinished, vi } from 'vitest';
 import type { ApiClient, RequestOptions } from '../../../../src/cluster/client/api-client.ts';
-import { AnswerTooLongError } from '../../../../src/cluster/client/api-error.ts';
+import { AnswerTooLongError, ApiError } from '../../../../src/cluster/client/api-error.ts';
+import type { ReadyWhen } from '../../../../src/policy/ready-when.ts';
 import type { TaintPolicySpec } from '../../../../src/policy/taint-policy.ts';
 import { policyWarnings } from '../../../../src/replica/apply-warnings/policy-warnings.ts';
 import { captureLog } from '../../captured-log.ts';
@@ -14,6 +15,8 @@ const SERVICE = { namespace: 'taintkeeper', name: 'taintkeeper', port: 443 };
 const SERVICE_PATH = '/api/v1/namespaces/taintkeeper/services/taintkeeper';
 const PODS_PATH = '/api/v1/namespaces/taintkeeper/pods';
 const DAEMON_SETS_PATH = '/apis/apps/v1/namespaces/kube-system/daemonsets';
+const NODES_PATH = '/api/v1/nodes';
+const CSI_NODES_PATH = '/apis/storage.k8s.io/v1/csinodes';
 const CILIUM_PATH = '/apis/apps/v1/namespaces/kube-system/daemonsets/cilium';
 
 const waiting = (names: readonly string[] = ['cilium'], more: Partial<TaintPolicySpec> = {}): TaintPolicySpec => ({
@@ -28,10 +31,35 @@ const waiting = (names: readonly string[] = ['cilium'], more: Partial<TaintPolic
   ...more,
 });
 
-const template = (tolerations: object[]) => ({ metadata: {}, spec: { containers: [], tolerations } });
-const daemonSet = (tolerations: object[] = ANY) => ({
+const waitingFor = (readyWhen: ReadyWhen): TaintPolicySpec => ({
+  mode: 'Restore',
+  taints: [{ ...TAINT, ensure: 'UntilReady', readyWhen }],
+});
+
+/** CSINodes with these drivers. */
+const csiNodes = (...drivers: string[][]) => ({
+  metadata: {},
+  items: drivers.map((names) => ({ metadata: {}, spec: { drivers: names.map((name) => ({ name })) } })),
+});
+const DEDICATED = { key: 'dedicated', effect: 'NoSchedule', ensure: 'Always' } as const;
+
+/** Nodes with these labels. */
+const nodes = (...labels: Record<string, string>[]) => ({
+  metadata: { resourceVersion: '1' },
+  items: labels.map((one, index) => ({
+    metadata: { name: `n${index}`, labels: one },
+    spec: {},
+    status: { conditions: [{ type: 'Ready', status: 'True' }] },
+  })),
+});
+
+const template = (tolerations: object[], more: object = {}) => ({
+  metadata: {},
+  spec: { containers: [], tolerations, ...more },
+});
+const daemonSet = (tolerations: object[] = ANY, more: object = {}) => ({
   metadata: { namespace: 'kube-system', name: 'cilium', uid: 'u', resourceVersion: '1' },
-  spec: { selector: {}, template: template(tolerations) },
+  spec: { selector: {}, template: template(tolerations, more) },
 });
 const replicas = (tolerations: object[] = ANY) => ({
   metadata: { resourceVersion: '1' },
@@ -41,7 +69,7 @@ const replicas = (tolerations: object[] = ANY) => ({
 /** A replica, and an API server with these objects and no nodes. */
 function rig(objects: Readonly<Record<string, object>>, others: Readonly<Record<string, TaintPolicySpec>> = {}) {
   const known: Readonly<Record<string, object>> = {
-    '/api/v1/nodes': { metadata: { resourceVersion: '1' }, items: [] },
+    [NODES_PATH]: { metadata: { resourceVersion: '1' }, items: [] },
     [SERVICE_PATH]: { spec: { selector: { app: 'taintkeeper' } } },
     [PODS_PATH]: replicas(),
     [CILIUM_PATH]: daemonSet(),
@@ -49,6 +77,7 @@ function rig(objects: Readonly<Record<string, object>>, others: Readonly<Record<
   };
   const asked: string[] = [];
   const client = {
+    now: () => new Date(),
     async request(method: string, path: string, { mostBytes = Number.POSITIVE_INFINITY }: RequestOptions = {}) {
       asked.push(path);
       const found = known[path];
@@ -80,7 +109,7 @@ describe('warnings on a policy with ensure: UntilReady', () => {
     {
       why: 'a DaemonSet that does not exist',
       spec: waiting(['cilium', 'celium']),
-      expected: [`DaemonSet kube-system/celium does not exist: new nodes keep ${TEXT}`],
+      expected: [`DaemonSet kube-system/celium does not exist: new nodes wait with ${TEXT}`],
     },
     {
       why: 'a DaemonSet that would wait for itself',
@@ -117,6 +146,69 @@ describe('warnings on a policy with ensure: UntilReady', () => {
         'spec.taints[1] does not wait for DaemonSet kube-system/app, which does not tolerate the taint',
       ],
     },
+    {
+      why: 'a condition and a resource that no node has, and a misspelled one',
+      objects: { [NODES_PATH]: nodes({}) },
+      spec: waitingFor({
+        conditions: [{ type: 'ready' }, { type: 'example.com/NetworkReady' }],
+        allocatable: [{ resource: 'nvidia.com/gpu' }],
+      }),
+      expected: [
+        'no node has condition ready; did you mean Ready?',
+        'no node has condition example.com/NetworkReady yet, for which spec.taints[0] waits',
+        'no node has resource nvidia.com/gpu yet, for which spec.taints[0] waits',
+      ],
+    },
+    {
+      why: 'a namespace without a DaemonSet, and a DaemonSet that is being deleted',
+      objects: {
+        [DAEMON_SETS_PATH]: {
+          metadata: {},
+          items: [{ ...daemonSet(), metadata: { ...daemonSet().metadata, deletionTimestamp: '2026-01-01T00:00:00Z' } }],
+        },
+        [DAEMON_SETS_PATH.replace('kube-system', 'agents')]: { metadata: {}, items: [] },
+      },
+      spec: waitingFor({ allDaemonSets: { namespaces: ['kube-system', 'agents'] } }),
+      expected: [
+        'spec.taints[0]: namespace agents has no DaemonSet, so the taint waits for none there',
+        'spec.taints[0] does not wait for DaemonSet kube-system/cilium, which is being deleted',
+      ],
+    },
+    {
+      why: 'a required taint of the policy itself that its DaemonSet does not tolerate',
+      objects: { [CILIUM_PATH]: daemonSet([{ ...TAINT, operator: 'Exists' }]) },
+      spec: waiting(['cilium'], { taints: [...waiting().taints, DEDICATED] }),
+      expected: [
+        'DaemonSet kube-system/cilium does not tolerate taint dedicated:NoSchedule, which this policy sets, too',
+      ],
+    },
+    {
+      why: 'a CSI driver that no CSINode lists',
+      objects: { [CSI_NODES_PATH]: csiNodes(['ebs.csi.aws.com'], []) },
+      spec: waitingFor({ csiDrivers: [{ name: 'ebs.csi.aws.com' }, { name: 'efs.csi.aws.com' }] }),
+      expected: ['no CSINode lists driver efs.csi.aws.com yet, for which spec.taints[0] waits'],
+    },
+    ...[
+      { why: 'there is no CSINode', found: csiNodes() },
+      { why: 'not all of them are read', found: { ...csiNodes([]), metadata: { continue: 'x' } } },
+      { why: 'they are too long', found: { ...csiNodes([]), pad: 'x'.repeat(2_000_000) } },
+      { why: 'taintkeeper may not list them', found: new ApiError('GET', '/x', 403, 'Forbidden', 'no right') },
+    ].map(({ why, found }) => ({
+      why: `other problems, and no CSI driver, if ${why}`,
+      objects: { [CSI_NODES_PATH]: found, [PODS_PATH]: replicas([]) },
+      spec: waitingFor({ csiDrivers: [{ name: 'efs.csi.aws.com' }] }),
+      expected: [`the pods of taintkeeper do not tolerate ${TEXT}`],
+    })),
+    {
+      why: 'a DaemonSet that selects none of the nodes of the policy',
+      objects: {
+        [NODES_PATH]: nodes({ pool: 'gpu' }, { pool: 'gpu' }),
+        [CILIUM_PATH]: daemonSet(ANY, { nodeSelector: { pool: 'cpu' } }),
+      },
+      expected: [
+        "DaemonSet kube-system/cilium selects none of the policy's nodes: correct its node selector, or that of the policy",
+      ],
+    },
     { why: 'nothing in mode Audit', spec: waiting(['celium'], { mode: 'Audit' }), expected: [] },
   ])('$why', async ({ objects = {}, spec = waiting(), expected }) => {
     const found = await rig(objects).warnings(spec);
@@ -147,7 +239,41 @@ describe('warnings on a policy with ensure: UntilReady', () => {
     expect(await warnings({ mode: 'Deny', taints: [{ key: 'example.com/*' }] })).toEqual([]);
   });
 
-  it('reads each DaemonSet once, and none of a policy that names more than sixteen', async () => {
+  const tolerating = (more: object) => [{ ...TAINT, operator: 'Exists' }, more];
+  const taints = (more: object): TaintPolicySpec['taints'] => [{ ...DEDICATED, ...more }];
+
+  it.each<{ why: string; labels?: string; spec?: Partial<TaintPolicySpec>; tolerates?: object; warns: boolean }>([
+    { why: 'a node has both', warns: true },
+    { why: 'the taint is NoExecute', spec: { taints: taints({ effect: 'NoExecute' }) }, warns: true },
+    { why: 'no node has both', labels: 'cpu', warns: false },
+    { why: 'the other policy only reports', spec: { mode: 'Audit' }, warns: false },
+    { why: 'the taint keeps no pod off', spec: { taints: taints({ effect: 'PreferNoSchedule' }) }, warns: false },
+    { why: 'it tolerates a value of the taint', tolerates: { key: 'dedicated', value: 'x' }, warns: false },
+    {
+      why: 'it tolerates another value than the required one',
+      spec: { taints: taints({ value: 'y' }) },
+      tolerates: { key: 'dedicated', value: 'x' },
+      warns: true,
+    },
+  ])('a required taint of another policy that a DaemonSet does not tolerate, if $why: $warns', async (one) => {
+    const { labels = 'gpu', spec = {}, tolerates = { key: 'other' }, warns } = one;
+    const { warnings } = rig(
+      { [CILIUM_PATH]: daemonSet(tolerating(tolerates)), [NODES_PATH]: nodes({ pool: labels }) },
+      { gpu: { mode: 'Restore', nodeSelector: { matchLabels: { pool: 'gpu' } }, taints: taints({}), ...spec } },
+    );
+    const found = await warnings(waiting());
+    expect(found).toEqual(
+      warns
+        ? [
+            expect.stringMatching(
+              /^DaemonSet kube-system\/cilium does not tolerate taint dedicated.* of TaintPolicy gpu on the same nodes$/,
+            ),
+          ]
+        : [],
+    );
+  });
+
+  it('reads each DaemonSet once, and the first sixteen of a policy that names more', async () => {
     const { asked, warnings } = rig({});
     const [first] = waiting().taints;
     const twice = waiting([], { taints: [first, { ...first, key: 'example.com/other' }] as TaintPolicySpec['taints'] });
@@ -157,10 +283,19 @@ describe('warnings on a policy with ensure: UntilReady', () => {
     const many = Array.from({ length: 17 }, (_, index) => ({
       ...rule,
       key: `example.com/n${index}`,
-      readyWhen: { daemonSets: [{ namespace: 'kube-system', name: `d${index}` }] },
+      readyWhen: {
+        daemonSets: [{ namespace: 'kube-system', name: `d${index}` }],
+        allDaemonSets: { namespaces: [`n${index}`] },
+      },
     }));
-    expect(await warnings(waiting([], { taints: many as TaintPolicySpec['taints'] }))).toEqual([]);
-    expect(asked.filter((path) => path.includes('/daemonsets/'))).toHaveLength(1);
+    const requested = asked.length;
+    const found = await warnings(waiting([], { taints: many as TaintPolicySpec['taints'] }));
+    // Besides them: the nodes, and the Service of taintkeeper with its pods.
+    expect(asked.length - requested).toBe(16 + 3);
+    expect(found).toHaveLength(16);
+    expect(found.at(-1)).toBe(
+      'DaemonSet kube-system/d15 does not exist: new nodes wait with taint example.com/n15:NoSchedule',
+    );
   });
 
   it('reads them ten times at once, and then seldom', async () => {

@@ -1,0 +1,90 @@
+import { formatTaint } from '../../kubernetes/taint.ts';
+import type { CompiledTaintPolicy, UntilReadyTaint } from '../../policy/compiled-taint-policy.ts';
+import { isEnforcedWithoutAudit } from '../../policy/enforcement.ts';
+import { daemonSetName, type ReadyDaemonSet } from '../../policy/ready-when.ts';
+import { compiledCoverage, type SchedulingNode, type SchedulingView } from '../../scheduling/coverage.ts';
+import { type AgedNode, isPastStartup } from './past-startup.ts';
+import type { StartupFault } from './startup-faults.ts';
+
+/** What comparisons may still cost together, see {@link costOf}. */
+export interface ComparisonBudget {
+  left: number;
+}
+
+/**
+ * For all policies of an evaluation, or for one review: a tenth of a second. It suffices to compare ten DaemonSets with 10,000 nodes. Policies name
+ * DaemonSets of any user, with any affinity, and every pod can send reviews of policies.
+ */
+export function comparisonBudget(): ComparisonBudget {
+  return { left: 400_000 };
+}
+
+interface Surroundings {
+  /** Undefined for one that does not exist or is not read. */
+  readonly daemonSetOf: (one: ReadyDaemonSet) => SchedulingView | undefined;
+  readonly now: Date;
+  readonly budget: ComparisonBudget;
+  /** Awaited in each round. */
+  readonly letOthersRun: () => Promise<void>;
+}
+
+/**
+ * The DaemonSets of `readyWhen.daemonSets` that select none of the nodes, which are all nodes of the policy. They count only if one of the nodes {@link
+ * isPastStartup}. Nothing is said once the budget is used up.
+ */
+export async function unselectedDaemonSets(
+  policy: CompiledTaintPolicy,
+  nodes: readonly (SchedulingNode & AgedNode)[],
+  { daemonSetOf, now, budget, letOthersRun }: Surroundings,
+): Promise<StartupFault[]> {
+  if (!isEnforcedWithoutAudit(policy)) return [];
+  const rules = policy.untilReady.filter(
+    (rule) => rule.parts.daemonSets.length > 0 && nodes.some((node) => isPastStartup(node, rule, now)),
+  );
+  const awaited = Map.groupBy(
+    rules.flatMap((rule) => rule.parts.daemonSets.map((one) => ({ one, rule }))),
+    ({ one }) => daemonSetName(one),
+  );
+  const faults: StartupFault[] = [];
+  for (const [name, uses] of awaited) {
+    const daemonSet = uses[0] && daemonSetOf(uses[0].one);
+    if (!daemonSet) continue;
+    const cost = costOf(daemonSet);
+    let isSelected = false;
+    for (const node of nodes) {
+      await letOthersRun();
+      budget.left -= cost;
+      if (budget.left < 0) return faults;
+      isSelected = selects(daemonSet, node);
+      if (isSelected) break;
+    }
+    if (!isSelected) faults.push(...uses.map(({ rule }) => selectsNoNode(name, rule)));
+  }
+  return faults;
+}
+
+function selectsNoNode(name: string, { taint, field }: UntilReadyTaint): StartupFault {
+  const text = `DaemonSet ${name} selects none of the policy's nodes`;
+  return {
+    reason: 'DaemonSetSelectsNoNode',
+    message:
+      `${text}: new nodes with the same labels wait with taint ${formatTaint(taint)} (${field}). ` +
+      'Correct nodeSelector of the policy, or the node selector or affinity of the DaemonSet',
+    warning: `${text}: correct its node selector, or that of the policy`,
+  };
+}
+
+/** The number of labels, terms, requirements and values that are compared with a node. */
+function costOf({ nodeSelector, nodeAffinity = [] }: SchedulingView): number {
+  const requirements = nodeAffinity.flatMap(({ matchExpressions, matchFields }) => [
+    ...matchExpressions,
+    ...matchFields,
+  ]);
+  const values = requirements.reduce((sum, one) => sum + one.values.length, 0);
+  return 1 + Object.keys(nodeSelector).length + nodeAffinity.length + requirements.length + values;
+}
+
+/** Whether the labels of the node allow a pod of the DaemonSet. */
+function selects(daemonSet: SchedulingView, { name, labels }: SchedulingNode): boolean {
+  return compiledCoverage(daemonSet)({ name, labels, taints: [] }).runs;
+}
