@@ -12,12 +12,12 @@ import { orAborted } from '../../runtime/abort.ts';
 import { createSubject, type Source } from '../../runtime/source.ts';
 import { type Controller, POLICIES_GATHER_MS, type Run, startController } from '../controller.ts';
 import type { Reports } from '../reports.ts';
+import { applyWebhooks } from './apply-webhooks.ts';
 import { carriedCas } from './carried-cas.ts';
 import { followPolicies } from './followed-entries.ts';
 import { registeredVersions } from './registered-versions.ts';
 import { serviceCheck } from './service-check.ts';
 import { storedConfigurations } from './stored-configurations.ts';
-import { applyWebhooks } from './webhook-run.ts';
 import { webhookWriter } from './webhook-writer.ts';
 
 export interface WebhookRegistrationOptions {
