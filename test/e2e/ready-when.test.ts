@@ -294,14 +294,11 @@ describeWithControlPlane(
           taints: [waitsForAgent(key)],
         });
       }
-      const told = (policy: string) => `on node circle-1, startup taint example.com/${policy}:NoSchedule waits for`;
+      const told = (policy: string) =>
+        `on node circle-1, startup taint example.com/${policy}:NoSchedule waits for DaemonSet`;
       const isTold = (policy: string, by: string) => {
-        const why = `DaemonSet agents/${policy}: it has no pod on the node: taint example.com/${by}:NoSchedule is not tolerated`;
-        return waitForStatus(
-          cp(),
-          policy,
-          (one) => stalledOf(one)?.message.includes(`${told(policy)} ${why}`) ?? false,
-        );
+        const text = `${told(policy)} agents/${policy}, which does not tolerate example.com/${by}:NoSchedule`;
+        return waitForStatus(cp(), policy, (one) => stalledOf(one)?.message.includes(text) ?? false);
       };
       const isToldNoMore = (policy: string) =>
         waitForStatus(cp(), policy, (one) => !stalledOf(one)?.message.includes(told(policy)));

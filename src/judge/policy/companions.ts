@@ -10,7 +10,10 @@ const MAX_LISTS = 1_000;
 
 /** The companions of a policy with startup taints that wait: the other policies whose taints some of its nodes get, too. */
 export interface Companions {
-  /** Adds the policies that select a node, and of which of them the companions are asked: by default, of all. Each list object is read once. */
+  /**
+   * Adds the policies that select a node. Each list object is read once.
+   * @param asked the policies whose companions are asked for; all of the list by default
+   */
   add(selecting: Policies, asked?: Policies): void;
   /** By name. */
   of(policy: CompiledTaintPolicy): Policies;

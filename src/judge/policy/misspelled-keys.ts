@@ -19,7 +19,7 @@ interface KnownKeys {
   meantBy(key: string): string | undefined;
 }
 
-/** What a key is the key of: for conditions the type, and only resources that `readyWhen` can name. */
+/** Of a condition, the key is the type. Resources are those that `readyWhen` can name. */
 type KeyKind = 'label' | 'taint' | 'condition' | 'resource';
 
 /** The keys that nodes have. */
@@ -108,7 +108,7 @@ interface NamedKey {
 }
 
 /** A key of a policy that looks misspelled: no node has it, and nodes have one that is almost the same. */
-export interface Misspelling extends NamedKey {
+interface Misspelling extends NamedKey {
   /** What it probably should be. */
   readonly meant: string;
 }
@@ -138,29 +138,26 @@ export function misspellingsIn(policy: CompiledTaintPolicy, nodes: NodeKeys): Mi
   const labels = requirementsOf(nodeSelector).filter(({ operator }) => operator === 'In' || operator === 'Exists');
   // A required taint comes from the policy itself.
   const exact = protectionRules.filter(({ key, ensure }) => !isPattern(key) && ensure !== 'Always');
-  return [
+  const named: readonly NamedKey[] = [
     ...labels.map(({ key }) => ({ field: 'spec.nodeSelector', key, of: 'label' as const })),
     ...exact.map(({ key, field }) => ({ field: `${field}.key`, key, of: 'taint' as const })),
-    ...awaitedKeys(policy),
-  ]
-    .slice(0, MAX_COMPARED)
-    .flatMap((one) => {
-      const meant = nodes[one.of].meantBy(one.key);
-      return meant === undefined ? [] : [{ ...one, meant }];
-    });
+  ];
+  return [...named.slice(0, MAX_COMPARED), ...awaitedKeys(policy)].flatMap((one) => {
+    const meant = nodes[one.of].meantBy(one.key);
+    return meant === undefined ? [] : [{ ...one, meant }];
+  });
 }
 
 /** The conditions and the resources of `readyWhen` that no node has and that do not look misspelled, in words. The first node with them may not exist yet. */
 export function unseenKeys(policy: CompiledTaintPolicy, nodes: NodeKeys): string[] {
   if (!isEnforcedWithoutAudit(policy)) return [];
   return awaitedKeys(policy)
-    .slice(0, MAX_COMPARED)
     .filter(({ key, of }) => nodes[of].lacks(key) && nodes[of].meantBy(key) === undefined)
     .map(({ key, of, rule }) => `no node has ${of} ${key} yet, for which ${rule.field} waits`);
 }
 
 function awaitedKeys({ untilReady }: CompiledTaintPolicy): (NamedKey & { readonly rule: UntilReadyTaint })[] {
-  return untilReady.flatMap((rule) =>
+  const all = untilReady.flatMap((rule) =>
     [
       ...rule.parts.conditions.map(({ type }, index) => ['condition', type, `conditions[${index}].type`] as const),
       ...rule.parts.allocatable.map(
@@ -168,4 +165,5 @@ function awaitedKeys({ untilReady }: CompiledTaintPolicy): (NamedKey & { readonl
       ),
     ].map(([of, key, field]) => ({ of, key, field: `${rule.field}.readyWhen.${field}`, rule })),
   );
+  return all.slice(0, MAX_COMPARED);
 }

@@ -16,9 +16,9 @@ export interface StartupNotes {
 }
 
 interface Surroundings {
-  /** Those of the cluster that are known. */
+  /** The known DaemonSets of the cluster. */
   readonly daemonSets: readonly DaemonSetView[];
-  /** Whether all DaemonSets of the namespace are known, or at least one. */
+  /** Whether a namespace without a DaemonSet among these certainly has none. */
   readonly isKnown: (namespace: string) => boolean;
   /** See {@link Companions}. */
   readonly companions: readonly CompiledTaintPolicy[];
@@ -117,10 +117,10 @@ export function requiredTaintWarnings(
     const tolerations = daemonTolerations(daemonSet.tolerations, daemonSet.hostNetwork);
     const by = required.find((one) => !tolerations.some((toleration) => mayTolerateOnNode(toleration, one)));
     if (!by) return [];
-    const taint = `DaemonSet ${daemonSetName(daemonSet)} does not tolerate taint ${formatTaint(by.taint)}`;
+    const name = `DaemonSet ${daemonSetName(daemonSet)}`;
     return by.of === policy.name
-      ? `${taint}, which this policy sets, too`
-      : `${taint} of TaintPolicy ${by.of} on the same nodes`;
+      ? `${name} does not tolerate taint ${formatTaint(by.taint)} of this policy`
+      : `TaintPolicy ${by.of} also selects nodes of this policy, and ${name} does not tolerate ${formatTaint(by.taint)}`;
   });
 }
 

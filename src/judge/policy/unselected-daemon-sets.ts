@@ -70,7 +70,7 @@ function selectsNoNode(name: string, { taint, field }: UntilReadyTaint): Startup
     message:
       `${text}: new nodes with the same labels wait with taint ${formatTaint(taint)} (${field}). ` +
       'Correct nodeSelector of the policy, or the node selector or affinity of the DaemonSet',
-    warning: `${text}: correct its node selector, or that of the policy`,
+    warning: text,
   };
 }
 

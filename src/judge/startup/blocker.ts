@@ -5,8 +5,14 @@ export interface Blocker {
   /** After "waits for", for example `DaemonSet kube-system/cilium: its pod is not Ready`. */
   readonly text: string;
   readonly state: BlockerState;
-  /** The taints of the node that keep the pods of the DaemonSet off, if it has none there. */
-  readonly untolerated?: readonly Taint[];
+  /** For a DaemonSet without a pod on the node: the taints there that it does not tolerate. */
+  readonly keptOff?: KeptOffDaemonSet;
+}
+
+export interface KeptOffDaemonSet {
+  /** `NAMESPACE/NAME` */
+  readonly name: string;
+  readonly by: readonly Taint[];
 }
 
 export type BlockerState =

@@ -70,13 +70,13 @@ export function daemonSetBlockers(
 ): Blocker[] {
   return awaited.flatMap((one) => {
     const inNamespace = pods.filter(({ namespace }) => namespace === one.daemonSet.namespace);
-    const name = `DaemonSet ${daemonSetName(one.daemonSet)}`;
-    if (one.withoutPods !== undefined) return unmet(`${name}: ${one.withoutPods}`);
-    const problem = problemOf(one, node, inNamespace);
+    const problem = one.withoutPods ?? problemOf(one, node, inNamespace);
     if (problem === undefined) return [];
-    if (problem !== NO_POD || one.obstacles.length === 0) return unmet(`${name}: ${problem}`);
-    const untolerated = one.obstacles.flatMap((obstacle) => (obstacle.kind === 'taint' ? obstacle.taint : []));
-    return { ...unmet(`${name}: ${problem}: ${one.obstacles.map(formatObstacle).join(', ')}`), untolerated };
+    const name = daemonSetName(one.daemonSet);
+    const text = `DaemonSet ${name}: ${problem}`;
+    if (problem !== NO_POD || one.obstacles.length === 0) return unmet(text);
+    const by = one.obstacles.flatMap((obstacle) => (obstacle.kind === 'taint' ? obstacle.taint : []));
+    return { ...unmet(`${text}: ${one.obstacles.map(formatObstacle).join(', ')}`), keptOff: { name, by } };
   });
 }
 

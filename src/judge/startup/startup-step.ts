@@ -5,6 +5,7 @@ import {
   enforcedAmong,
   enforcedWithoutAuditAmong,
   isProtectedBy,
+  protectorsOf,
   selectingPolicies,
 } from '../../policy/policy-index.ts';
 import { isRemovalAllowed, keepsOff, parseAllowedRemovals } from '../allow-removal.ts';
@@ -134,7 +135,7 @@ export function startupStep(
     requirement.setsAgain && (boot?.kind === 'SetAgain' || stillDue.includes(requirement));
   const actions = carriedRequirements.map((requirement) => nextActionFor(requirement, situation));
   const waits = actions.flatMap((action) => (action.kind === 'Wait' ? action.taint : []));
-  const lastingObstaclesTo = lastingObstaclesOn(waits, (taint) => isProtectedBy(selecting, taint));
+  const lastingObstaclesTo = lastingObstaclesOn(waits, (taint) => isKept(taint, situation));
   const waiting = waits.map((one) => ({ ...one, lastingObstacles: lastingObstaclesTo(one) }));
   const undeclared = undeclaredTaints(situation);
   const abandoned = undeclared.filter(({ undeclaredSince }) => facts.now - undeclaredSince >= POLICY_GONE_MS);
@@ -245,6 +246,16 @@ function nextActionFor(requirement: StartupRequirement, situation: Situation): N
   const isOverdue = forMs > requirement.progressDeadlineMs;
   const rebootedAt = setsAgain ? recordedReboot(node, facts.apiTime) : undefined;
   return { kind: 'Wait', taint: { requirement, rebootedAt, blockers, forMs, isOverdue } };
+}
+
+/** Whether policies keep the taint on the node: they require it, or let no user remove it. */
+function isKept(taint: Taint, { node, selecting, facts }: Situation): boolean {
+  if (isRemovalAllowed(parseAllowedRemovals(node.allowRemoval), taint)) return false;
+  // One whose policy has ended is removed in some seconds.
+  if (facts.tracked.some(({ requirement }) => sameTaint(requirement.taint, taint))) return false;
+  const protectors = protectorsOf(selecting, taint);
+  const isRequired = protectors.some(({ required }) => required.some((one) => sameTaint(one.taint, taint)));
+  return isRequired || (protectors.length > 0 && !protectors.some(({ exemptsUsers }) => exemptsUsers));
 }
 
 /** A startup taint on the node that no policy declares any more. */

@@ -1,6 +1,6 @@
-import { formatTaint, type Taint } from '../../kubernetes/taint.ts';
+import { formatTaint } from '../../kubernetes/taint.ts';
 import { rfc3339 } from '../../kubernetes/time.ts';
-import { type Blocker, blockersText } from './blocker.ts';
+import { type Blocker, blockersText, type KeptOffDaemonSet } from './blocker.ts';
 import type { StartupRequirement } from './startup-requirement.ts';
 
 /** A startup taint that stays on a node for now. */
@@ -11,8 +11,8 @@ export interface WaitingTaint {
   readonly blockers: readonly Blocker[];
   readonly forMs: number;
   readonly isOverdue: boolean;
-  /** See {@link lastingObstaclesOn}. Somebody has to change a DaemonSet or a policy. */
-  readonly lastingObstacles: readonly Taint[];
+  /** See {@link lastingObstaclesOn}. Until a DaemonSet or a policy changes, the taint stays. */
+  readonly lastingObstacles: readonly KeptOffDaemonSet[];
 }
 
 /**
@@ -26,6 +26,17 @@ export function waitingText({
 }: Pick<WaitingTaint, 'requirement' | 'rebootedAt' | 'blockers'>): string {
   const since = rebootedAt === undefined ? '' : `, since the reboot recorded at ${rfc3339(rebootedAt)},`;
   return `startup taint ${formatTaint(requirement.taint)} waits${since} for ${blockersText(blockers)}`;
+}
+
+/** For example `startup taint example.com/network:NoSchedule waits for DaemonSet kube-system/cni, which does not tolerate example.com/dedicated:NoSchedule`. */
+export function lastingObstaclesText({
+  requirement,
+  lastingObstacles,
+}: Pick<WaitingTaint, 'requirement' | 'lastingObstacles'>): string {
+  const daemonSets = lastingObstacles.map(
+    ({ name, by }) => `DaemonSet ${name}, which does not tolerate ${by.map(formatTaint).join(', ')}`,
+  );
+  return `startup taint ${formatTaint(requirement.taint)} waits for ${daemonSets.join(', and ')}`;
 }
 
 /** What to do about a node that waits for too long. */

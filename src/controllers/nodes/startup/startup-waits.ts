@@ -192,7 +192,7 @@ export function startStartupWaits(run: Run, options: StartupWaitsOptions): Start
       waitingNodes.keptOff(),
       'DaemonSetDoesNotTolerate',
       (texts) =>
-        `DaemonSets do not tolerate taints that stay on nodes which wait for them: ${texts.join('; ')}. Add the tolerations`,
+        `${texts.join('; ')}. Add the tolerations, or let nodeSelector of one policy leave out the nodes of the other`,
     );
     return [...faults, ...writes, ...keptOff, ...overdue];
   }

@@ -2,7 +2,12 @@ import { isDeepStrictEqual } from 'node:util';
 import type { ClusterNode } from '../../../cluster/objects/cluster-objects.ts';
 import type { Entry } from '../../../cluster/watch/cached-objects.ts';
 import type { StartupStep } from '../../../judge/startup/startup-step.ts';
-import { overdueAdvice, type WaitingTaint, waitingText } from '../../../judge/startup/waiting-taint.ts';
+import {
+  lastingObstaclesText,
+  overdueAdvice,
+  type WaitingTaint,
+  waitingText,
+} from '../../../judge/startup/waiting-taint.ts';
 import { taintIdentity } from '../../../kubernetes/taint.ts';
 import { shorten } from '../../../text/printable.ts';
 import type { Concern } from '../../reports.ts';
@@ -20,7 +25,7 @@ export interface WaitingNodes {
   textOn(node: string): string | undefined;
   /** The taints that wait for DaemonSets which other taints keep off the node, however long it waits. */
   keptOff(): Concern[];
-  /** The other taints that wait past their progress deadline. */
+  /** The taints that wait past their progress deadline. */
   overdue(): Concern[];
 }
 
@@ -90,20 +95,15 @@ function textOf(waiting: readonly WaitingTaint[]): string | undefined {
  * is exceeded: kstatus counts that as `Stalled`, too (sigs.k8s.io/cli-utils: pkg/kstatus/status/core.go).
  */
 function overdueOn(name: string, waiting: readonly WaitingTaint[]): Concern[] {
-  return waiting.filter((one) => one.isOverdue && !isKeptOff(one)).map((one) => concernOn(name, one));
+  return waiting.filter(({ isOverdue }) => isOverdue).map((one) => concernOn(name, one, waitingText(one)));
 }
 
 function keptOffOn(name: string, waiting: readonly WaitingTaint[]): Concern[] {
-  return waiting.filter(isKeptOff).map((one) => concernOn(name, one));
+  return waiting
+    .filter(({ lastingObstacles }) => lastingObstacles.length > 0)
+    .map((one) => concernOn(name, one, lastingObstaclesText(one)));
 }
 
-function isKeptOff({ lastingObstacles }: WaitingTaint): boolean {
-  return lastingObstacles.length > 0;
-}
-
-function concernOn(name: string, waiting: WaitingTaint): Concern {
-  return {
-    policies: waiting.requirement.policyNames,
-    text: shorten(`on node ${name}, ${waitingText(waiting)}`, MAX_NODE_TEXT),
-  };
+function concernOn(node: string, { requirement }: WaitingTaint, text: string): Concern {
+  return { policies: requirement.policyNames, text: shorten(`on node ${node}, ${text}`, MAX_NODE_TEXT) };
 }

@@ -46,8 +46,7 @@ it('a DaemonSet of readyWhen that selects no node of the policy is a fault', asy
       message:
         "DaemonSet gpu/plugin selects none of the policy's nodes: new nodes with the same labels wait with taint a:NoSchedule (spec.taints[0]). " +
         'Correct nodeSelector of the policy, or the node selector or affinity of the DaemonSet',
-      warning:
-        "DaemonSet gpu/plugin selects none of the policy's nodes: correct its node selector, or that of the policy",
+      warning: "DaemonSet gpu/plugin selects none of the policy's nodes",
     },
   ]);
 });

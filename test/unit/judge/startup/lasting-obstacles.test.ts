@@ -4,15 +4,24 @@ import { lastingObstaclesOn } from '../../../../src/judge/startup/lasting-obstac
 
 const taint = (key: string) => ({ key, effect: 'NoSchedule' });
 const KEPT = 'kept';
+const REMOVED = 'removed';
 
-/** For each startup taint: by which taints one of its DaemonSets each is kept off. */
+/** For each startup taint: by which taints one of its DaemonSets each is kept off. `REMOVED` stands for `afterDeadline: Remove`. */
 function obstaclesOn(startup: Readonly<Record<string, readonly string[]>>): Record<string, string[]> {
-  const waiting = Object.entries(startup).map(([key, untolerated]) => ({
-    requirement: { taint: taint(key) },
-    blockers: [unmet('a resource'), ...untolerated.map((one) => ({ ...unmet('x'), untolerated: [taint(one)] }))],
+  const waiting = Object.entries(startup).map(([key, keptOffBy]) => ({
+    requirement: {
+      taint: taint(key),
+      removeAfterMs: keptOffBy.includes(REMOVED) ? 600_000 : undefined,
+      unknownParts: [],
+    },
+    blockers: [
+      unmet('a resource'),
+      ...keptOffBy.map((one) => ({ ...unmet('x'), keptOff: { name: 'ns/d', by: [taint(one)] } })),
+    ],
   }));
   const lastingTo = lastingObstaclesOn(waiting, ({ key }) => key === KEPT);
-  return Object.fromEntries(waiting.map((one) => [one.requirement.taint.key, lastingTo(one).map(({ key }) => key)]));
+  const keysOf = (one: (typeof waiting)[number]) => lastingTo(one).flatMap(({ by }) => by.map(({ key }) => key));
+  return Object.fromEntries(waiting.map((one) => [one.requirement.taint.key, keysOf(one)]));
 }
 
 it.each([
@@ -31,6 +40,11 @@ it.each([
     why: 'a startup taint that waits for what such a taint keeps off',
     startup: { a: ['b', 'other', 'c'], b: [KEPT], c: [] },
     lasting: { a: ['b'], b: [KEPT], c: [] },
+  },
+  {
+    why: 'not a startup taint that its policies remove after the deadline',
+    startup: { a: ['b'], b: ['a', REMOVED] },
+    lasting: { a: [], b: [] },
   },
   { why: 'not the taint itself, which another fault tells', startup: { a: ['a'] }, lasting: { a: [] } },
   {

@@ -128,6 +128,52 @@ describe('a taint until DaemonSets are ready', () => {
     expect(step({ ...ready, by }).removable).toMatchObject([{ reason }]);
   });
 
+  describe('waits for a DaemonSet that another taint keeps off the node', () => {
+    const dedicated = { key: 'example.com/dedicated', effect: 'NoSchedule' } as const;
+    const keptOff = { name: 'kube-system/cilium', by: [NOT_READY, dedicated] };
+    const blockers = () => [{ ...unmet('DaemonSet kube-system/cilium: it has no pod'), keptOff }];
+    const protecting: TaintPolicySpec = { mode: 'Restore', taints: [{ key: 'example.com/dedicated' }] };
+    const requiring: TaintPolicySpec = { mode: 'Restore', taints: [{ ...dedicated, ensure: 'Always' }] };
+    const exempt = { users: ['operator'] };
+    const by = (other: TaintPolicySpec) => policies({ network: spec(), other });
+    const ended = policies({ ended: spec({ taints: [{ ...rule(), ...dedicated }] }) });
+    const [requirement] = carriedStartup(
+      { name: 'n', labels: {}, taints: [dedicated], allowRemoval: undefined },
+      ended,
+    );
+
+    it.each<{ why: string; lasts: boolean; situation: Situation }>([
+      { why: 'that a policy requires', lasts: true, situation: { by: by(requiring) } },
+      { why: 'that a policy with exempt users requires', lasts: true, situation: { by: by({ ...requiring, exempt }) } },
+      { why: 'that a policy protects', lasts: true, situation: { by: by(protecting) } },
+      { why: 'that exempt users may remove', lasts: false, situation: { by: by({ ...protecting, exempt }) } },
+      {
+        why: 'that a policy requires in mode Audit',
+        lasts: false,
+        situation: { by: by({ ...requiring, mode: 'Audit' }) },
+      },
+      { why: 'of no policy', lasts: false, situation: {} },
+      {
+        why: 'that may be removed by an entry',
+        lasts: false,
+        situation: { by: by(protecting), allowRemoval: formatTaint(dedicated) },
+      },
+      {
+        why: 'of a policy that has ended',
+        lasts: false,
+        situation: {
+          by: by({ mode: 'Restore', taints: [{ key: 'example.com/*' }] }),
+          tracked: requirement ? [{ requirement, undeclaredSince: 0 }] : [],
+        },
+      },
+    ])('a taint $why lasts: $lasts', ({ lasts, situation }) => {
+      const { waiting } = step({ taints: [TAINT, NOT_READY, dedicated], blockers, ...situation });
+      expect(waiting.map(({ lastingObstacles }) => lastingObstacles)).toEqual([
+        lasts ? [{ name: 'kube-system/cilium', by: [dedicated] }] : [],
+      ]);
+    });
+  });
+
   it('waits for its own DaemonSets, and is removed although another startup taint waits', () => {
     const other = { ...rule([GPU]), key: 'example.com/gpu' };
     const { waiting, removable } = step({

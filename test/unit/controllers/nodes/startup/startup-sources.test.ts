@@ -202,8 +202,8 @@ it('a taint that policies keep on a node, and that a DaemonSet of a startup tain
         policy: 'p',
         reason: 'DaemonSetDoesNotTolerate',
         message:
-          'DaemonSets do not tolerate taints that stay on nodes which wait for them: on node new, startup taint example.com/network:NoSchedule waits for ' +
-          'DaemonSet kube-system/cni: it has no pod on the node: taint example.com/dedicated:NoSchedule is not tolerated. Add the tolerations',
+          'on node new, startup taint example.com/network:NoSchedule waits for DaemonSet kube-system/cni, which does not tolerate ' +
+          'example.com/dedicated:NoSchedule. Add the tolerations, or let nodeSelector of one policy leave out the nodes of the other',
       },
     ]);
   api.put(tolerating([TAINT.key, dedicated.key]));
