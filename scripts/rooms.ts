@@ -10,6 +10,7 @@ const SOURCE = join(import.meta.dirname, '..', 'src');
  */
 export const FLOORS: readonly Readonly<Record<string, string>>[] = [
   {
+    collections: 'groups, bounded lists and maps, and results that are computed once',
     runtime: 'back-off, queues, reconcilers, clocks: nothing of Kubernetes',
     text: 'texts for people: counts, lists, escaped characters, lengths',
     version: 'the version of the program',
@@ -68,6 +69,7 @@ export const FLOORS: readonly Readonly<Record<string, string>>[] = [
 
 /** Rooms without any I/O, clock or chance. */
 export const PURE_ROOMS = [
+  'collections',
   'text',
   'kubernetes',
   'cel',
