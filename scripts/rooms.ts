@@ -11,7 +11,7 @@ const SOURCE = join(import.meta.dirname, '..', 'src');
 export const FLOORS: readonly Readonly<Record<string, string>>[] = [
   {
     collections: 'groups, bounded lists and maps, and results that are computed once',
-    runtime: 'back-off, queues, reconcilers, clocks: nothing of Kubernetes',
+    runtime: 'back-off, queues, reconcilers, clocks, signals, faults: nothing of Kubernetes',
     text: 'texts for people: counts, lists, escaped characters, lengths',
     version: 'the version of the program',
   },
