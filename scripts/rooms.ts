@@ -57,6 +57,7 @@ export const FLOORS: readonly Readonly<Record<string, string>>[] = [
   { explain: 'why a node, a DaemonSet or a pod is as it is: in words' },
   {
     page: 'the page in a browser',
+    'replica/apply-warnings': 'warnings for users who apply or delete a policy',
     leader: 'starts what only the leader runs',
     'doctor/facts': 'what the checks of `taintkeeper doctor` read, in the cluster and from replicas',
   },
