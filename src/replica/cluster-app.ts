@@ -91,7 +91,18 @@ export async function startClusterApp(options: ClusterAppOptions): Promise<Runni
 
   const secretChanges = createSubject();
   const served = await openServedTls({
-    open: (onServe) => openClusterCertificates(options, [serverName(service)], webhooks, onServe, secretChanges.next),
+    open: (onServe) =>
+      openClusterCertificates({
+        client,
+        namespace,
+        certDirectory: options.certDirectory,
+        names: [serverName(service)],
+        trust: webhooks.trust,
+        caOverlapMs: options.caOverlapMs,
+        onServe,
+        onChange: secretChanges.next,
+        log,
+      }),
     clientCa: options.clientCa,
     metrics,
     log,
