@@ -10,7 +10,8 @@ const SOURCE = join(import.meta.dirname, '..', 'src');
  */
 export const FLOORS: readonly Readonly<Record<string, string>>[] = [
   {
-    runtime: 'back-off, queues, reconcilers, clocks: nothing of Kubernetes',
+    collections: 'groups, bounded lists and maps, and results that are computed once',
+    runtime: 'back-off, queues, reconcilers, clocks, signals, faults: nothing of Kubernetes',
     text: 'texts for people: counts, lists, escaped characters, lengths',
     version: 'the version of the program',
   },
@@ -56,6 +57,7 @@ export const FLOORS: readonly Readonly<Record<string, string>>[] = [
   { explain: 'why a node, a DaemonSet or a pod is as it is: in words' },
   {
     page: 'the page in a browser',
+    'replica/apply-warnings': 'warnings for users who apply or delete a policy',
     leader: 'starts what only the leader runs',
     'doctor/facts': 'what the checks of `taintkeeper doctor` read, in the cluster and from replicas',
   },
@@ -68,6 +70,7 @@ export const FLOORS: readonly Readonly<Record<string, string>>[] = [
 
 /** Rooms without any I/O, clock or chance. */
 export const PURE_ROOMS = [
+  'collections',
   'text',
   'kubernetes',
   'cel',

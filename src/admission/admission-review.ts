@@ -1,10 +1,10 @@
 import type { Static } from 'typebox';
 import * as Type from 'typebox';
+import { withinBudget } from '../collections/within-budget.ts';
 import { isMapping, valueAt } from '../kubernetes/json.ts';
 import { DNS_SUBDOMAIN_LENGTH, LABEL_VALUE_LENGTH } from '../kubernetes/names.ts';
 import { Bounded, MalformedObjectError, Nullish, reader } from '../objects/object-schema.ts';
 import type { Requester } from '../policy/compiled-taint-policy.ts';
-import { withinBudget } from '../runtime/within-budget.ts';
 import { printable } from '../text/printable.ts';
 
 export const ADMISSION_API_VERSION = 'admission.k8s.io/v1';

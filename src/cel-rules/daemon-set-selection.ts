@@ -1,9 +1,9 @@
 import { all, cel, type Expression, literal, reference, referenced, type Variable } from '../cel/expression.ts';
 import { matchesAny, type Operand } from '../cel/pattern.ts';
+import { oncePer } from '../collections/once-per.ts';
 import { IGNORE_ANNOTATION } from '../judge/daemon-set-view.ts';
 import { DNS_SUBDOMAIN_LENGTH } from '../kubernetes/names.ts';
 import type { DaemonSetSelection } from '../policy/daemon-set-selection.ts';
-import { oncePer } from '../runtime/once-per.ts';
 import { LABELS, NAMESPACE_OPERAND, selectsIn } from './selection.ts';
 
 /** A name that the API server still has to generate is matched by its prefix. */

@@ -1,8 +1,8 @@
 import { all, any, cel, type Expression, not, referenced } from '../cel/expression.ts';
+import { groupsBy } from '../collections/groups-by.ts';
+import { oncePer } from '../collections/once-per.ts';
 import type { CompiledTaintPolicy } from '../policy/compiled-taint-policy.ts';
 import type { CompiledTaintRule } from '../policy/taint-rule.ts';
-import { groupsBy } from '../runtime/groups-by.ts';
-import { oncePer } from '../runtime/once-per.ts';
 import { removesProtectedBy } from './protected-taints.ts';
 import { beforeOrAfter, isRequesterAmong, LABELS, LABELS_BEFORE, selectsIn } from './selection.ts';
 

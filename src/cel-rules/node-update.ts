@@ -1,9 +1,9 @@
 import { type Chosen, narrowest } from '../cel/budget.ts';
 import { all, any, bind, cel, type Expression, FALSE, not, type Variable } from '../cel/expression.ts';
 import { exists, literals } from '../cel/lists.ts';
+import { oncePer } from '../collections/once-per.ts';
 import { requirementsOf } from '../kubernetes/selector-overlap.ts';
 import type { CompiledTaintPolicy } from '../policy/compiled-taint-policy.ts';
-import { oncePer } from '../runtime/once-per.ts';
 import { ALLOW_REMOVAL_AFTER, ALLOW_REMOVAL_BEFORE } from './annotations.ts';
 import { type Corrections, corrections, NO_CORRECTIONS } from './corrected-values.ts';
 import { endsStartupTaint, leavablePolicies } from './ended-startup-taints.ts';

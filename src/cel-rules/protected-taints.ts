@@ -1,11 +1,11 @@
 import { all, any, cel, type Expression, not, reference, type Variable } from '../cel/expression.ts';
 import { exists, those } from '../cel/lists.ts';
 import { isKeyOf, isOneOf, matchesAny, type Operand } from '../cel/pattern.ts';
+import { groupsBy } from '../collections/groups-by.ts';
 import { LABEL_VALUE_LENGTH, QUALIFIED_NAME_LENGTH } from '../kubernetes/names.ts';
 import { isPattern, matchesPattern, patternsOverlap } from '../kubernetes/pattern.ts';
 import { isTransientTaintKey, TRANSIENT_TAINT_KEYS } from '../kubernetes/transient-taints.ts';
 import type { CompiledTaintRule, TaintRule } from '../policy/taint-rule.ts';
-import { groupsBy } from '../runtime/groups-by.ts';
 import { REMOVED, VALUE } from './taints.ts';
 
 const KEY: Operand = { value: cel(2)`t.key`, maxLength: QUALIFIED_NAME_LENGTH };

@@ -1,3 +1,4 @@
+import { groupsBy } from '../collections/groups-by.ts';
 import { hasTooManyTolerations, optsOut } from '../judge/daemon-set-view.ts';
 import { matchesPattern } from '../kubernetes/pattern.ts';
 import type { Taint } from '../kubernetes/taint.ts';
@@ -11,7 +12,6 @@ import {
   type PolicyToleration,
   type TolerationPolicySpec,
 } from '../policy/toleration-policy.ts';
-import { groupsBy } from '../runtime/groups-by.ts';
 import type { SchedulingNode } from '../scheduling/coverage.ts';
 import type { Gap } from './gaps.ts';
 import { missingTolerationsOf, tolerationsFor } from './missing-tolerations.ts';

@@ -1,4 +1,4 @@
-import { groupsBy } from '../runtime/groups-by.ts';
+import { groupsBy } from '../collections/groups-by.ts';
 
 /** Describes items with the same trait together: `a, b are late; c is early`. */
 export function describeGroups<T>(

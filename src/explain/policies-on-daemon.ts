@@ -1,3 +1,4 @@
+import { groupsBy } from '../collections/groups-by.ts';
 import { startupRulesOf } from '../coverage/startup-rules.ts';
 import { taintsAlone } from '../coverage/taints-alone.ts';
 import { type DaemonSetView, hasTooManyTolerations, optsOut } from '../judge/daemon-set-view.ts';
@@ -9,7 +10,6 @@ import { compileDaemonSetSelection, type SelectableDaemonSet } from '../policy/d
 import { isForDaemonSets, modeOf, type Policy, type RecoveryPolicy, type TolerationPolicy } from '../policy/policy.ts';
 import type { PolicySet } from '../policy/policy-set.ts';
 import { patchesExisting } from '../policy/toleration-policy.ts';
-import { groupsBy } from '../runtime/groups-by.ts';
 import {
   type Coverage,
   compileCoverage,

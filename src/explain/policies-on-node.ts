@@ -1,3 +1,4 @@
+import { groupsBy } from '../collections/groups-by.ts';
 import { isRemovalAllowed, keepsOff, parseAllowedRemovals } from '../judge/allow-removal.ts';
 import { isStartupTaintOf } from '../judge/declared-taints.ts';
 import type { BlockedBy, MissingTaint } from '../judge/missing-taint.ts';
@@ -9,7 +10,6 @@ import type { CompiledTaintPolicy, EnsuredTaint } from '../policy/compiled-taint
 import { isOnTrial } from '../policy/enforcement.ts';
 import { enforcedPolicies, enforcedWithoutAudit, selectingPolicies } from '../policy/policy-index.ts';
 import type { TaintMode } from '../policy/taint-policy.ts';
-import { groupsBy } from '../runtime/groups-by.ts';
 import type { PolicyField } from './policy-field.ts';
 import { unmetRequirements } from './unmet-requirements.ts';
 

@@ -1,3 +1,4 @@
+import { groupsBy } from '../collections/groups-by.ts';
 import { formatTaint, type Taint } from '../kubernetes/taint.ts';
 import { presentableWarnings } from '../kubernetes/warnings.ts';
 import type { CompiledTaintPolicy } from '../policy/compiled-taint-policy.ts';
@@ -5,7 +6,6 @@ import { isOnTrial } from '../policy/enforcement.ts';
 import type { PolicyKind } from '../policy/policy.ts';
 import type { TaintMode } from '../policy/taint-policy.ts';
 import type { TolerationMode } from '../policy/toleration-policy.ts';
-import { groupsBy } from '../runtime/groups-by.ts';
 import { atMost } from '../text/counts.ts';
 import { printable } from '../text/printable.ts';
 import { auditKey, type Outcome, onTrial, removalOutcome } from './outcomes.ts';

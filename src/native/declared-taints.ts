@@ -1,8 +1,8 @@
 import { cel, choose, type Expression, LIST_COST, MAP_COST, referenced, type Variable } from '../cel/expression.ts';
 import { EMPTY, listOf, overItems, together } from '../cel/lists.ts';
 import { declaredLiteral } from '../cel-rules/taints.ts';
+import { groupsBy } from '../collections/groups-by.ts';
 import type { EnsuredTaint } from '../policy/compiled-taint-policy.ts';
-import { groupsBy } from '../runtime/groups-by.ts';
 
 /** The taints, as a list of maps. */
 export function listOfDeclared(taints: readonly EnsuredTaint[]): Expression {

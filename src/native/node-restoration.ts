@@ -16,11 +16,11 @@ import {
   REMOVES_TAINTS,
   TAINTS_AFTER,
 } from '../cel-rules/taints.ts';
+import { groupsBy } from '../collections/groups-by.ts';
 import { endsEntries } from '../judge/allow-removal.ts';
 import { sameTaint } from '../kubernetes/taint.ts';
 import type { CompiledTaintPolicy, EnsuredTaint } from '../policy/compiled-taint-policy.ts';
 import { isEnforced } from '../policy/enforcement.ts';
-import { groupsBy } from '../runtime/groups-by.ts';
 import { allowedByAnnotation } from './allow-removal-entries.ts';
 import { type Assembled, mutating } from './assemble.ts';
 import { nativeName } from './native-parts.ts';

@@ -2,9 +2,9 @@ import { all, any, type Expression, not, TRUE, type Variable } from '../cel/expr
 import { isIn } from '../cel/lists.ts';
 import { conditionsOf, rulesOf, selectsBeforeOrAfter } from '../cel-rules/node-policies.ts';
 import { isProtected, isTransientByName } from '../cel-rules/protected-taints.ts';
+import { groupsBy } from '../collections/groups-by.ts';
 import type { CompiledTaintPolicy } from '../policy/compiled-taint-policy.ts';
 import type { CompiledTaintRule } from '../policy/taint-rule.ts';
-import { groupsBy } from '../runtime/groups-by.ts';
 import { type NamedCondition, named } from './named-condition.ts';
 
 /** Policies of one mode that select the same nodes, exempt the same requesters, and have the same removalByAnnotation. */

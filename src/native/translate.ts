@@ -1,10 +1,10 @@
+import { oncePer } from '../collections/once-per.ts';
 import type { NativelyExpressible } from '../policy/backstop.ts';
 import { compileTaintPolicy, startupKeysOf } from '../policy/compiled-taint-policy.ts';
 import { compileTolerationPolicy } from '../policy/compiled-toleration-policy.ts';
 import type { Policy } from '../policy/policy.ts';
 import { compilePolicies } from '../policy/policy-set.ts';
 import { compileTolerationRestriction } from '../policy/toleration-restriction.ts';
-import { oncePer } from '../runtime/once-per.ts';
 import { translateDaemonSets } from './translate-daemon-sets.ts';
 import { translateNodes } from './translate-nodes.ts';
 import { translatePods } from './translate-pods.ts';

@@ -1,5 +1,8 @@
 import type { CsiNodeView } from '../judge/startup/csi-drivers.ts';
 
+/** The path of all CSINodes at the API server. */
+export const CSI_NODES = '/apis/storage.k8s.io/v1/csinodes';
+
 /** The part of a CSINode (storage.k8s.io/v1) that is read. */
 interface CsiNodeObject {
   readonly metadata: {

@@ -1,7 +1,7 @@
+import { withinBudget } from '../collections/within-budget.ts';
 import type { NodeStatus } from '../judge/node-view.ts';
 import { QUALIFIED_NAME_LENGTH } from '../kubernetes/names.ts';
 import { isReadyResource } from '../policy/ready-when.ts';
-import { withinBudget } from '../runtime/within-budget.ts';
 import type { NodeObject } from './node-object.ts';
 
 /**

@@ -1,10 +1,10 @@
 import type { Static, TSchema } from 'typebox';
 import * as Type from 'typebox';
 import { Compile } from 'typebox/compile';
+import { lazy } from '../collections/lazy.ts';
 import { DNS_SUBDOMAIN_LENGTH, QUALIFIED_NAME_LENGTH } from '../kubernetes/names.ts';
 import { formatProblem, type Path } from '../policy/problem.ts';
 import { schemaProblems } from '../policy/schema-problems.ts';
-import { lazy } from '../runtime/lazy.ts';
 import { shorten } from '../text/printable.ts';
 
 /** The object of a request does not match its resource. */

@@ -1,4 +1,5 @@
 import type { ClusterDaemonSet, ClusterNode } from '../cluster/objects/cluster-objects.ts';
+import { oncePer } from '../collections/once-per.ts';
 import { type GapRemedy, gapRemedy } from '../coverage/gap-remedy.ts';
 import { findGaps } from '../coverage/gaps.ts';
 import { type NodeGroup as Alike, startGrouping } from '../coverage/node-groups.ts';
@@ -14,7 +15,6 @@ import type { CompiledTolerationPolicy } from '../policy/compiled-toleration-pol
 import type { PolicySet } from '../policy/policy-set.ts';
 import { daemonSetName } from '../policy/ready-when.ts';
 import { longLoop } from '../runtime/long-loop.ts';
-import { oncePer } from '../runtime/once-per.ts';
 import type { Coverage } from '../scheduling/coverage.ts';
 import { summarizeObstacle } from '../scheduling/obstacle.ts';
 import { atMost } from '../text/counts.ts';

@@ -1,6 +1,6 @@
 import type { FastifyInstance } from 'fastify';
+import { lazy } from '../collections/lazy.ts';
 import { messageOf } from '../runtime/error-message.ts';
-import { lazy } from '../runtime/lazy.ts';
 import type { DecisionLog, KeptDecision } from './decision-log.ts';
 import { createEventStreams, STREAM_LIMITS, type StreamEvent, type StreamLimits } from './event-streams.ts';
 import { createExplanations, type ShownExplanation, UnexplainedError } from './explanations.ts';

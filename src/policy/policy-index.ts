@@ -1,7 +1,7 @@
+import { oncePer } from '../collections/once-per.ts';
 import { type LabelSelector, ownValue, type StringMap } from '../kubernetes/label-selector.ts';
 import { isPattern } from '../kubernetes/pattern.ts';
 import type { Taint } from '../kubernetes/taint.ts';
-import { oncePer } from '../runtime/once-per.ts';
 import { type CompiledTaintPolicy, inDeclaredMode } from './compiled-taint-policy.ts';
 import { isEnforced, isEnforcedWithoutAudit, isOnTrial } from './enforcement.ts';
 import { byStrength } from './policy-set.ts';

@@ -1,5 +1,4 @@
 import { once } from 'node:events';
-import { setTimeout as delay } from 'node:timers/promises';
 import type { Logger } from 'pino';
 import type { CertificateKeeper } from '../certs/certificate-keeper.ts';
 import { watchWebhookConfigurations } from '../cluster/admission-registration/webhook-configurations.ts';
@@ -21,6 +20,7 @@ import { clusterPolicyStates } from '../page/policy-states.ts';
 import { certificateState, webhookStates } from '../page/replica-states.ts';
 import type { Leader } from '../page/state.ts';
 import type { PolicyKind } from '../policy/policy.ts';
+import { pause } from '../runtime/pause.ts';
 import { anyOf, createSubject } from '../runtime/source.ts';
 import { policyWarnings } from './apply-warnings/policy-warnings.ts';
 import { openClusterCertificates } from './cluster-certificates.ts';
@@ -91,7 +91,18 @@ export async function startClusterApp(options: ClusterAppOptions): Promise<Runni
 
   const secretChanges = createSubject();
   const served = await openServedTls({
-    open: (onServe) => openClusterCertificates(options, [serverName(service)], webhooks, onServe, secretChanges.next),
+    open: (onServe) =>
+      openClusterCertificates({
+        client,
+        namespace,
+        certDirectory: options.certDirectory,
+        names: [serverName(service)],
+        trust: webhooks.trust,
+        caOverlapMs: options.caOverlapMs,
+        onServe,
+        onChange: secretChanges.next,
+        log,
+      }),
     clientCa: options.clientCa,
     metrics,
     log,
@@ -141,7 +152,7 @@ export async function startClusterApp(options: ClusterAppOptions): Promise<Runni
       present.stopping = true;
       admission.drain();
       // Until the endpoints no longer contain this replica, requests arrive.
-      await Promise.all([election.stop(), delay(options.shutdownDelayMs)]);
+      await Promise.all([election.stop(), pause(options.shutdownDelayMs)]);
       await running.disposeAsync();
       client.close();
     },

@@ -1,7 +1,7 @@
 import type { Logger } from 'pino';
+import type { CaTrust } from '../certs/ca-trust.ts';
 import { type FileKeeper, keepCertificates } from '../certs/certificate-keeper.ts';
 import type { ServableCertificates } from '../certs/servable-certificates.ts';
-import type { RegisteredWebhooks } from '../cluster/admission-registration/webhook-configurations.ts';
 import { type CertificateSecret, keepSecret, type SecretKeeper } from '../cluster/certificates/secret-keeper.ts';
 import type { ApiClient } from '../cluster/client/api-client.ts';
 import { confirmedTime } from '../cluster/client/confirmed-time.ts';
@@ -10,28 +10,30 @@ import { isLed } from '../cluster/lease/lease.ts';
 import { retry } from '../runtime/retry.ts';
 import { certificateLog } from './certificate-log.ts';
 
-export interface CertificateOptions {
+export interface ClusterCertificatesOptions {
   readonly client: ApiClient;
+  /** The namespace of the Secret and the Lease. */
   readonly namespace: string;
+  /** Serve certificates from here in place of the Secret's. */
   readonly certDirectory: string | undefined;
+  /** DNS names that the serving certificate must have. */
+  readonly names: readonly string[];
+  /** The API server's trust. */
+  readonly trust: Pick<CaTrust, 'waitMs'>;
   /** How long an earlier CA stays trusted after the certificates were replaced, in milliseconds. */
   readonly caOverlapMs: number;
+  /** Called with the certificates to serve, also the first ones. */
+  readonly onServe: (certificates: ServableCertificates) => void;
+  /** Called after each change of the Secret. */
+  readonly onChange: () => void;
   readonly log: Logger;
 }
 
-/**
- * The certificates of the Secret; or those of a directory, where there is one.
- * @param onServe called with the certificates to serve, also the first ones
- * @param onChange called after each change of the Secret
- */
+/** Opens the certificates of the Secret, or those of the directory if there is one. */
 export async function openClusterCertificates(
-  options: CertificateOptions,
-  names: readonly string[],
-  { trust }: RegisteredWebhooks,
-  onServe: (certificates: ServableCertificates) => void,
-  onChange: () => void,
+  options: ClusterCertificatesOptions,
 ): Promise<{ keeper: FileKeeper | SecretKeeper; secret: CertificateSecret | undefined }> {
-  const { client, namespace, certDirectory, caOverlapMs: overlapMs, log } = options;
+  const { client, namespace, certDirectory, names, trust, caOverlapMs: overlapMs, onServe, onChange, log } = options;
   const logging = certificateLog(log, certDirectory);
   if (certDirectory !== undefined) {
     const onWait = () => log.info('a certificate of another CA is served once every caBundle has that CA');

@@ -10,10 +10,11 @@ import { createDecisionLog } from '../page/decision-log.ts';
 import { openPage } from '../page/page-routes.ts';
 import { filedPolicyStates } from '../page/policy-states.ts';
 import { certificateState } from '../page/replica-states.ts';
+import { certificateCheck } from './certificate-check.ts';
 import { certificateLog } from './certificate-log.ts';
 import type { Metrics } from './metrics.ts';
 import { logPolicyLoad } from './policy-log.ts';
-import { certificateCheck, policyCheck, stoppingCheck } from './readiness.ts';
+import { policyCheck, stoppingCheck } from './readiness.ts';
 import { openServedTls } from './served-tls.ts';
 import { type Listeners, type RunningApp, startAdmin, startAdmission } from './servers.ts';
 

@@ -5,15 +5,13 @@ export async function orAborted<T>(promise: Promise<T>, signal: AbortSignal): Pr
     promise.catch(() => {});
     throw signal.reason;
   }
-  let abort: (() => void) | undefined;
-  const aborted = new Promise<never>((_resolve, reject) => {
-    abort = () => reject(signal.reason);
-    signal.addEventListener('abort', abort, { once: true });
-  });
+  const aborted = Promise.withResolvers<never>();
+  const abort = () => aborted.reject(signal.reason);
+  signal.addEventListener('abort', abort, { once: true });
   try {
-    return await Promise.race([promise, aborted]);
+    return await Promise.race([promise, aborted.promise]);
   } finally {
-    if (abort) signal.removeEventListener('abort', abort);
+    signal.removeEventListener('abort', abort);
   }
 }
 

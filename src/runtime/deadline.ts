@@ -6,8 +6,8 @@ export interface Deadline {
   readonly signal: AbortSignal;
   /** The remaining time, in milliseconds. */
   leftMs(): number;
-  /** Restarts the timeout. */
-  extend(ms: number, what: string): void;
+  /** Restarts the timeout, with this time and message. */
+  restart(ms: number, what: string): void;
   /** Removes the timer and the listener. Must be called, or a long-lived outer signal collects listeners. */
   clear(): void;
 }
@@ -21,20 +21,20 @@ export function startDeadline(ms: number, what: string, outer?: AbortSignal): De
   let timer: NodeJS.Timeout | undefined;
   let end = 0;
   const giveUp = () => controller.abort(outer?.reason);
-  const extend = (later: number, message: string) => {
+  const restart = (later: number, message: string) => {
     clearTimeout(timer);
     end = performance.now() + later;
     timer = startTimer(() => controller.abort(new TimeoutError(message)), later).unref();
   };
 
-  extend(ms, what);
+  restart(ms, what);
   if (outer?.aborted) giveUp();
   else outer?.addEventListener('abort', giveUp, { once: true });
 
   return {
     signal: controller.signal,
     leftMs: () => end - performance.now(),
-    extend,
+    restart,
     clear() {
       clearTimeout(timer);
       outer?.removeEventListener('abort', giveUp);
@@ -49,9 +49,9 @@ export async function* limitSilence<T>(
   ms: number,
   message: string,
 ): AsyncGenerator<T, void> {
-  deadline.extend(ms, message);
+  deadline.restart(ms, message);
   for await (const item of items) {
-    deadline.extend(ms, message);
+    deadline.restart(ms, message);
     yield item;
   }
 }

@@ -1,3 +1,4 @@
+import { oncePer } from '../collections/once-per.ts';
 import { daemonTolerations, outlastsItsSeconds } from '../kubernetes/daemon-tolerations.ts';
 import { ownValue, type StringMap } from '../kubernetes/label-selector.ts';
 import { compileNodeAffinity, type NodeSelectorTerm } from '../kubernetes/node-affinity.ts';
@@ -5,7 +6,6 @@ import { REPELLING_EFFECTS, type Taint } from '../kubernetes/taint.ts';
 import { hasUnknownOperator, mayTolerate, secondsOf, type Toleration, tolerates } from '../kubernetes/toleration.ts';
 import { isTransientTaintKey } from '../kubernetes/transient-taints.ts';
 import { virtualNodeLabel } from '../kubernetes/virtual-node.ts';
-import { oncePer } from '../runtime/once-per.ts';
 import type { Obstacle } from './obstacle.ts';
 
 /** The fields that decide where a DaemonSet's pods run. All except the names are those of the pod template's spec. */

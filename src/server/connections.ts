@@ -1,5 +1,5 @@
 import type { Server, Socket } from 'node:net';
-import { createFairMap, type FairMap } from '../runtime/fair-map.ts';
+import { createFairMap, type FairMap } from '../collections/fair-map.ts';
 
 /** Limits for clients. */
 export interface ClientTimeouts {

@@ -1,7 +1,7 @@
 import { hash } from 'node:crypto';
 import type { Logger } from 'pino';
+import { createFairMap, type EntrySource } from '../collections/fair-map.ts';
 import type { Phase } from '../judge/decision.ts';
-import { createFairMap, type EntrySource } from '../runtime/fair-map.ts';
 import { throttle } from '../runtime/throttle.ts';
 import { printable } from '../text/printable.ts';
 

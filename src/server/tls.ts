@@ -1,7 +1,7 @@
 import { constants } from 'node:crypto';
 import type { Socket } from 'node:net';
 import type { TLSSocket } from 'node:tls';
-import { oncePer } from '../runtime/once-per.ts';
+import { oncePer } from '../collections/once-per.ts';
 
 export interface TlsPair {
   /** PEM, leaf first. */

@@ -1,10 +1,10 @@
+import { groupsBy } from '../collections/groups-by.ts';
 import { InputError } from '../files/input-error.ts';
 import { formatTaint, taintIdentity } from '../kubernetes/taint.ts';
 import { isTransientTaintKey } from '../kubernetes/transient-taints.ts';
 import type { TaintPolicy } from '../policy/policy.ts';
 import type { PolicySelector } from '../policy/selector.ts';
 import type { TaintMode } from '../policy/taint-policy.ts';
-import { groupsBy } from '../runtime/groups-by.ts';
 import { isFor, selectorsFor } from './declared-selectors.ts';
 import { policyName } from './derived-policy-name.ts';
 import type { MachineConfiguration } from './machine-configuration.ts';

@@ -1,5 +1,5 @@
+import { lazy } from '../collections/lazy.ts';
 import type { Path } from '../policy/problem.ts';
-import { lazy } from '../runtime/lazy.ts';
 import { CONFLICT_TABLE, CONTROL_PLANE_TABLE, FIELD_TABLE, KUBELET_TABLE, NAMESAKE_TABLE } from './field-table.ts';
 import { FIRST_VERSION, LAST_VERSION, type Versions } from './versions.ts';
 

@@ -10,12 +10,12 @@ import {
   secondsLiteral,
   TOLERATIONS,
 } from '../cel-rules/tolerations.ts';
+import { groupsBy } from '../collections/groups-by.ts';
 import type { Phase } from '../judge/decision.ts';
 import { alwaysTolerated } from '../kubernetes/daemon-tolerations.ts';
 import { rangesOf } from '../kubernetes/taint-range.ts';
 import type { CompiledTolerationPolicy } from '../policy/compiled-toleration-policy.ts';
 import { namespaceRequirements } from '../policy/daemon-set-selection.ts';
-import { groupsBy } from '../runtime/groups-by.ts';
 import { entry, type WebhookEntry } from './entry.ts';
 
 const VARIABLES: readonly Variable[] = [TOLERATIONS, ...SELECTION_VARIABLES];

@@ -31,15 +31,12 @@ describe('the rooms of src', () => {
   });
 });
 
-/** Of other rooms, pure as well: what pure rooms may import besides one another. */
-const PURE_FILES = ['runtime/once-per.ts', 'runtime/groups-by.ts', 'runtime/within-budget.ts'];
-
 it.each(PURE_ROOMS)('%s is pure: no packages but the schema library, no clock, no chance', (room) => {
-  const files = FILES.filter(({ path }) => roomOf(path) === room || PURE_FILES.includes(path));
-  expect(files.length).toBeGreaterThan(PURE_FILES.length);
+  const files = FILES.filter(({ path }) => roomOf(path) === room);
+  expect(files.length).toBeGreaterThan(0);
   for (const { path, packages, text, imports } of files) {
     expect(
-      imports.filter((file) => !PURE_ROOMS.includes(roomOf(file)) && !PURE_FILES.includes(file)),
+      imports.filter((file) => !PURE_ROOMS.includes(roomOf(file))),
       path,
     ).toEqual([]);
     expect(

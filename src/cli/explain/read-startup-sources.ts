@@ -8,7 +8,7 @@ import type { CsiNodeView } from '../../judge/startup/csi-drivers.ts';
 import type { KnownDaemonSet } from '../../judge/startup/daemon-readiness.ts';
 import type { StartupSources } from '../../judge/startup/startup-readiness.ts';
 import type { StartupRequirement } from '../../judge/startup/startup-requirement.ts';
-import { viewCsiNode } from '../../objects/csi-node-object.ts';
+import { CSI_NODES, viewCsiNode } from '../../objects/csi-node-object.ts';
 import { MalformedObjectError } from '../../objects/object-schema.ts';
 import { daemonSetName, needDaemonSets, type ReadyDaemonSet } from '../../policy/ready-when.ts';
 import { pathOf } from './explained-object.ts';
@@ -41,7 +41,7 @@ export async function readStartupSources(
 }
 
 async function readCsiNode(client: ApiClient, node: string): Promise<CsiNodeView | undefined> {
-  const object = await findObject(client, `/apis/storage.k8s.io/v1/csinodes/${encodeURIComponent(node)}`);
+  const object = await findObject(client, `${CSI_NODES}/${encodeURIComponent(node)}`);
   return object === undefined ? undefined : viewCsiNode(object);
 }
 

@@ -1,8 +1,8 @@
 import type { Logger } from 'pino';
+import { createFairMap } from '../../collections/fair-map.ts';
 import type { ObjectReference } from '../../kubernetes/event.ts';
 import { isDnsSubdomain } from '../../kubernetes/names.ts';
 import { messageOf } from '../../runtime/error-message.ts';
-import { createFairMap } from '../../runtime/fair-map.ts';
 import { throttle } from '../../runtime/throttle.ts';
 import { takeToken, tokenBucket } from '../../runtime/token-bucket.ts';
 import { startWorkQueue } from '../../runtime/work-queue.ts';

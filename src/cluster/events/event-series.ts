@@ -1,8 +1,8 @@
 import { randomBytes } from 'node:crypto';
+import type { EntrySource } from '../../collections/fair-map.ts';
 import { namespaceOf, type ObjectReference } from '../../kubernetes/event.ts';
 import { isDnsSubdomain } from '../../kubernetes/names.ts';
 import type { RecordedEvent } from '../../policy/reporting/recorded-event.ts';
-import type { EntrySource } from '../../runtime/fair-map.ts';
 import type { EventTimings } from './event-timings.ts';
 import { OWN, waitingSeries } from './waiting-series.ts';
 

@@ -1,4 +1,4 @@
-import { createFairMap, type EntrySource } from '../../runtime/fair-map.ts';
+import { createFairMap, type EntrySource } from '../../collections/fair-map.ts';
 
 /** Series of reviews that wait, and as many of this process: at one every two seconds, about four minutes each. */
 const MAX_WAITING = 128;

@@ -1,10 +1,10 @@
+import { withinBudget } from '../../collections/within-budget.ts';
 import { READ_ANNOTATIONS } from '../../judge/added-tolerations.ts';
 import { boundedAllowRemoval, MAX_ALLOW_REMOVAL_LENGTH } from '../../judge/allow-removal.ts';
 import type { DaemonSetView } from '../../judge/daemon-set-view.ts';
 import type { NodeView } from '../../judge/node-view.ts';
 import { ownValue, type StringMap } from '../../kubernetes/label-selector.ts';
 import { MalformedObjectError } from '../../objects/object-schema.ts';
-import { withinBudget } from '../../runtime/within-budget.ts';
 
 // The leader keeps a part of each Node and DaemonSet, and their authors decide how large that part is: etcd accepts an object with 150,000 labels.
 

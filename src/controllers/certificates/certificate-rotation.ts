@@ -56,7 +56,7 @@ function certificateRotation(options: CertificateRotationOptions, log: Logger): 
   };
 }
 
-/** Renews the certificates in the Secret. */
+/** Renews the certificates in the Secret, and restores them. It does not write the `caBundle` of the webhooks: webhook-registration does. */
 export function startCertificateRotation(run: Run, options: CertificateRotationOptions): Controller {
   const { webhooks, certificates } = options;
   const reconciler = startController(run, 'certificate-rotation', certificateRotation(options, run.log));

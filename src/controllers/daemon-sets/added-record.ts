@@ -1,12 +1,12 @@
 import type { ClusterDaemonSet } from '../../cluster/objects/cluster-objects.ts';
 import type { PolicyObject } from '../../cluster/policies/policy-object.ts';
 import type { Entry } from '../../cluster/watch/cached-objects.ts';
+import { oncePer } from '../../collections/once-per.ts';
 import { addedHere, addedTolerations } from '../../judge/added-tolerations.ts';
 import { formatToleration } from '../../kubernetes/toleration.ts';
 import type { CompiledTolerationPolicy } from '../../policy/compiled-toleration-policy.ts';
 import type { PolicySet } from '../../policy/policy-set.ts';
 import type { PatchedDaemonSet, PolicyStatus } from '../../policy/reporting/policy-status.ts';
-import { oncePer } from '../../runtime/once-per.ts';
 import { policiesOf, type RunningDaemonSet } from './running-daemon-set.ts';
 
 /**

@@ -1,5 +1,5 @@
 import { isOurs } from '../../cluster/installation/own-names.ts';
-import { groupsBy } from '../../runtime/groups-by.ts';
+import { groupsBy } from '../../collections/groups-by.ts';
 import { consequence, type Finding, finding } from '../check.ts';
 import { FAULT_MEANINGS } from '../facts/dial.ts';
 import type { Facts } from '../facts/facts.ts';

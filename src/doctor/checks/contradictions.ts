@@ -1,4 +1,5 @@
 import { policiesInForce } from '../../cluster/policies/policy-object.ts';
+import { groupsBy } from '../../collections/groups-by.ts';
 import { nodeDrift } from '../../judge/node-drift.ts';
 import { type Disagreement, disagreements, isContradiction, whyFirst } from '../../judge/policy/contradictions.ts';
 import { formatTaint, type Taint, taintIdentity, valuesOf } from '../../kubernetes/taint.ts';
@@ -6,7 +7,6 @@ import type { CompiledTaintPolicy } from '../../policy/compiled-taint-policy.ts'
 import { isEnforced } from '../../policy/enforcement.ts';
 import type { Policy } from '../../policy/policy.ts';
 import { compilePolicies } from '../../policy/policy-set.ts';
-import { groupsBy } from '../../runtime/groups-by.ts';
 import { atMost } from '../../text/counts.ts';
 import { type Finding, finding, needs } from '../check.ts';
 import type { DoctorNode } from '../facts/doctor-node.ts';

@@ -1,4 +1,4 @@
-import { groupsBy } from '../../runtime/groups-by.ts';
+import { groupsBy } from '../../collections/groups-by.ts';
 import { type Finding, finding, needs } from '../check.ts';
 import type { Facts } from '../facts/facts.ts';
 import { WEBHOOK_PORT_NAME } from '../facts/listed-replicas.ts';

@@ -1,6 +1,6 @@
 import { type EndpointSlice, isReadyEndpoint, podOf } from '../../cluster/installation/endpoint-slices.ts';
+import { groupsBy } from '../../collections/groups-by.ts';
 import { isDnsSubdomain } from '../../kubernetes/names.ts';
-import { groupsBy } from '../../runtime/groups-by.ts';
 import { hostPort } from './dial.ts';
 import type { PodView } from './pod-view.ts';
 import { isExternal, type ServiceFacts, type ServiceObject } from './service-facts.ts';

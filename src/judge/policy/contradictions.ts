@@ -1,10 +1,10 @@
+import { oncePer } from '../../collections/once-per.ts';
 import { equalTaints, formatTaint, taintIdentity } from '../../kubernetes/taint.ts';
 import type { CompiledTaintPolicy, EnsuredTaint } from '../../policy/compiled-taint-policy.ts';
 import { isEnforcedWithoutAudit } from '../../policy/enforcement.ts';
 import { possiblePairs } from '../../policy/policy-index.ts';
 import { byName } from '../../policy/policy-set.ts';
 import { TAINT_MODES } from '../../policy/taint-policy.ts';
-import { oncePer } from '../../runtime/once-per.ts';
 import { atMost, count } from '../../text/counts.ts';
 import type { DeclaredTaint } from '../declared-taints.ts';
 import type { NodeView } from '../node-view.ts';

@@ -1,3 +1,4 @@
+import { oncePer } from '../../collections/once-per.ts';
 import { daemonTolerations } from '../../kubernetes/daemon-tolerations.ts';
 import { formatTaint, type Taint } from '../../kubernetes/taint.ts';
 import { type Toleration, tolerates } from '../../kubernetes/toleration.ts';
@@ -5,7 +6,6 @@ import type { CompiledTaintPolicy, UntilReadyTaint } from '../../policy/compiled
 import { isEnforcedWithoutAudit } from '../../policy/enforcement.ts';
 import { policiesFor } from '../../policy/policy-index.ts';
 import { daemonSetName, type ReadyDaemonSet } from '../../policy/ready-when.ts';
-import { oncePer } from '../../runtime/once-per.ts';
 import { selectionOverlap } from './selection-overlap.ts';
 
 /** What keeps a startup taint from being removed. */

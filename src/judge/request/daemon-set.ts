@@ -1,10 +1,10 @@
+import { oncePer } from '../../collections/once-per.ts';
 import { daemonTolerations } from '../../kubernetes/daemon-tolerations.ts';
 import { formatSeconds, formatToleration, hasUnknownOperator, type Toleration } from '../../kubernetes/toleration.ts';
 import { MAX_WARNINGS } from '../../kubernetes/warnings.ts';
 import type { CompiledTolerationPolicy } from '../../policy/compiled-toleration-policy.ts';
 import { isOnTrial } from '../../policy/enforcement.ts';
 import type { PolicySet } from '../../policy/policy-set.ts';
-import { oncePer } from '../../runtime/once-per.ts';
 import {
   type DaemonSetView,
   type DesiredDaemonSet,

@@ -1,5 +1,5 @@
+import { oncePer } from '../../collections/once-per.ts';
 import type { CompiledTolerationPolicy } from '../../policy/compiled-toleration-policy.ts';
-import { oncePer } from '../../runtime/once-per.ts';
 import { type Need, needsOf, type RequiredToleration } from './needed-tolerations.ts';
 
 /** A toleration that a policy requires. */

@@ -1,8 +1,8 @@
+import { oncePer } from '../../collections/once-per.ts';
 import type { Taint } from '../../kubernetes/taint.ts';
 import type { CompiledTaintPolicy } from '../../policy/compiled-taint-policy.ts';
 import { isEnforced } from '../../policy/enforcement.ts';
 import type { TaintMode } from '../../policy/taint-policy.ts';
-import { oncePer } from '../../runtime/once-per.ts';
 import { isRemovalAllowed, parseAllowedRemovals } from '../allow-removal.ts';
 import type { NodeChanges } from './node-changes.ts';
 import type { NodeUpdate } from './node-request.ts';

@@ -1,8 +1,8 @@
+import { oncePer } from '../../collections/once-per.ts';
 import { equalTaints, type Taint, taintIdentity, valuesOf } from '../../kubernetes/taint.ts';
 import type { CompiledTaintPolicy } from '../../policy/compiled-taint-policy.ts';
 import { enforcedWithoutAudit, isProtectedBy } from '../../policy/policy-index.ts';
 import { joinedParts, type ReadyParts } from '../../policy/ready-when.ts';
-import { oncePer } from '../../runtime/once-per.ts';
 import { taintsToSet } from '../declared-taints.ts';
 import type { NodeView } from '../node-view.ts';
 

@@ -1,6 +1,6 @@
+import { withinBudget } from '../../collections/within-budget.ts';
 import { DNS_LABEL_LENGTH, DNS_SUBDOMAIN_LENGTH } from '../../kubernetes/names.ts';
 import { rfc3339 } from '../../kubernetes/time.ts';
-import { withinBudget } from '../../runtime/within-budget.ts';
 import { shorten } from '../../text/printable.ts';
 import type { PolicyKind } from '../policy.ts';
 import type { Problem } from '../problem.ts';

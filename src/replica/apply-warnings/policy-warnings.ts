@@ -1,11 +1,8 @@
 import type { Logger } from 'pino';
 import type { AdmissionRequest } from '../../admission/admission-review.ts';
-import type { ApiClient } from '../../cluster/client/api-client.ts';
 import type { ServiceRef } from '../../cluster/installation/service-ref.ts';
-import { listFew } from '../../cluster/list/list-objects.ts';
-import { type ClusterNode, keepNode } from '../../cluster/objects/cluster-objects.ts';
 import type { PolicySnapshot } from '../../cluster/policies/policies.ts';
-import type { ClusterState } from '../../controllers/cluster-state.ts';
+import { oncePer } from '../../collections/once-per.ts';
 import { startupWarnings } from '../../judge/ended-startup-taints.ts';
 import { mayKeepStartupTaints, mayLeaveStartupTaints } from '../../judge/policy/policy-change.ts';
 import { valueAt } from '../../kubernetes/json.ts';
@@ -18,23 +15,20 @@ import {
   startupKeysOf,
 } from '../../policy/compiled-taint-policy.ts';
 import { isEnforced } from '../../policy/enforcement.ts';
-import { parseStoredPolicy, type TaintPolicy } from '../../policy/policy.ts';
+import type { TaintPolicy } from '../../policy/policy.ts';
 import { enforcedWithoutAuditAmong } from '../../policy/policy-index.ts';
 import { waitingIn } from '../../policy/reporting/policy-status.ts';
-import { oncePer } from '../../runtime/once-per.ts';
 import { throttle } from '../../runtime/throttle.ts';
 import { tokenBucket } from '../../runtime/token-bucket.ts';
+import { type KnownNodesOptions, knownNodes } from './known-nodes.ts';
 import { nodeWarnings } from './node-warnings.ts';
+import { taintPolicyIn } from './reviewed-policy.ts';
 import { readStartupObjects, type StartupObjects } from './startup-objects.ts';
 import { startupRuleWarnings } from './startup-rule-warnings.ts';
 
 /** Warnings for users who write a policy. */
 export type WarnOnApply = (request: AdmissionRequest) => Promise<readonly string[]>;
 
-/** Some 40 MB in all, read page by page and not kept. In a larger cluster only the leader, which has the nodes in memory, warns. */
-const MOST_NODES = 1_000;
-/** The labels and taints of these nodes together, which take 40 MB at most: users decide how many labels a node has. */
-const MOST_VALUES = 200_000;
 /** The API server waits half a second longer. */
 const TIMEOUT_MS = 1_500;
 
@@ -46,28 +40,35 @@ const TIMEOUT_MS = 1_500;
 const COMPARED_AT_ONCE = 10;
 const COMPARED_EVERY_MS = 5_000;
 
-export interface ApplyWarningsOptions {
-  readonly client: ApiClient;
+export interface ApplyWarningsOptions extends Pick<KnownNodesOptions, 'client' | 'clusterState'> {
   /** The pods of this Service are taintkeeper's own. */
   readonly service: ServiceRef;
-  /** While this replica leads. */
-  readonly clusterState: () => Pick<ClusterState, 'isSynced' | 'nodes'> | undefined;
   /** The policies in force. */
   readonly policies: () => Pick<PolicySnapshot, 'policies' | 'compiled'>;
   readonly log: Logger;
 }
 
 /**
- * Warns of a TaintPolicy that is probably misspelled, and of nodes that wait with startup taints of a policy that is deleted. Without all nodes there is no
- * warning about keys, because a key may be on an unknown node.
+ * Returns a function for the warnings about a TaintPolicy that a user applies or deletes:
+ * - keys that look misspelled, a selector of no node, and conditions and resources that no node has
+ * - contradictions with other policies
+ * - nodes whose taints the policy no longer protects
+ * - startup taints that would remain: its own, or those of another policy
+ * - nodes that wait with its startup taint and lose it. A deletion has only this warning
+ *
+ * If not all nodes are known, only the last two are given, because a key may be on an unknown node.
  */
 export function policyWarnings({ client, service, clusterState, policies, log }: ApplyWarningsOptions): WarnOnApply {
   const complain = throttle((missed) =>
     log.warn({ missed }, 'nodes or DaemonSets cannot be read: no warnings on policies'),
   );
   const comparisons = tokenBucket(COMPARED_AT_ONCE, COMPARED_EVERY_MS);
-  /** The read in progress: never two at a time. Its result is not used again, because nodes may change as a result of the warning. */
-  let reading: Promise<readonly ClusterNode[] | undefined> | undefined;
+  const allNodes = knownNodes({
+    client,
+    clusterState,
+    timeoutMs: TIMEOUT_MS,
+    onFailure: (error) => reportUnread('the nodes', error),
+  });
 
   /** Compares a policy in force with the others once, however often it is asked: every pod can send reviews. */
   const mayKeep = oncePer((policy: CompiledTaintPolicy) => {
@@ -123,7 +124,7 @@ export function policyWarnings({ client, service, clusterState, policies, log }:
     { before, others, waiting }: PolicyChange,
   ): Promise<readonly string[]> {
     const signal = AbortSignal.timeout(TIMEOUT_MS);
-    const [objects, nodes] = await Promise.all([startupObjectsOf(policy, signal), knownNodes()]);
+    const [objects, nodes] = await Promise.all([startupObjectsOf(policy, signal), allNodes()]);
     const ofNodes = nodes && (await nodeWarnings(policy, { nodes, before, others, signal }));
     const { selected = [], companions = [] } = ofNodes ?? {};
     const surroundings = objects && { objects, others, selected, companions, now: client.now() };
@@ -140,37 +141,14 @@ export function policyWarnings({ client, service, clusterState, policies, log }:
     try {
       return await readStartupObjects(client, service, policy, signal);
     } catch (error) {
-      log.debug({ err: error }, 'the DaemonSets of startup taints cannot be read');
-      complain();
+      reportUnread('the DaemonSets of startup taints', error);
       return undefined;
     }
   }
 
-  function knownNodes(): Promise<readonly ClusterNode[] | undefined> {
-    const own = clusterState();
-    if (own?.isSynced()) return Promise.resolve(own.nodes());
-    reading ??= readNodes().finally(() => {
-      reading = undefined;
-    });
-    return reading;
-  }
-
-  async function readNodes(): Promise<readonly ClusterNode[] | undefined> {
-    const bounds = { most: MOST_NODES, timeoutMs: TIMEOUT_MS };
-    let values = 0;
-    const keep = (object: unknown) => {
-      const node = keepNode(object);
-      values += Object.keys(node.labels).length + node.taints.length;
-      if (values > MOST_VALUES) throw new Error(`the nodes have more than ${MOST_VALUES} labels and taints`);
-      return node;
-    };
-    try {
-      return await listFew(client, '/api/v1/nodes', keep, bounds);
-    } catch (error) {
-      log.debug({ err: error }, 'the nodes cannot be read');
-      complain();
-      return undefined;
-    }
+  function reportUnread(what: string, error: unknown): void {
+    log.debug({ err: error }, `${what} cannot be read`);
+    complain();
   }
 }
 
@@ -182,25 +160,4 @@ interface PolicyChange {
   readonly others: readonly CompiledTaintPolicy[];
   /** How many nodes wait with a startup taint of the policy, by its status. */
   readonly waiting: number;
-}
-
-/** A TaintPolicy that its schema allows has some 7,000 values at most, 4,200 of them in selectors: the API server refuses a larger one. */
-const MAX_VALUES = 10_000;
-
-/** Undefined for a policy of another kind, and for an invalid one, whose status reports the problems. */
-function taintPolicyIn(object: unknown): TaintPolicy | undefined {
-  if (hasMoreValues(valueAt(object, ['spec']), MAX_VALUES)) return undefined;
-  const { result } = parseStoredPolicy(object);
-  return result.ok && result.policy.kind === 'TaintPolicy' ? result.policy : undefined;
-}
-
-function hasMoreValues(value: unknown, most: number): boolean {
-  const open = [value];
-  let seen = 0;
-  for (let one = open.pop(); one !== undefined; one = open.pop()) {
-    if (++seen + open.length > most) return true;
-    if (typeof one !== 'object' || one === null) continue;
-    for (const part of Object.values(one)) open.push(part);
-  }
-  return false;
 }

@@ -5,8 +5,7 @@ import { namespacedPath } from '../../cluster/client/object-path.ts';
 import { listReplicas } from '../../cluster/installation/replica-pods.ts';
 import type { ServiceRef } from '../../cluster/installation/service-ref.ts';
 import { type ClusterDaemonSet, keepDaemonSet } from '../../cluster/objects/cluster-objects.ts';
-import { CSI_NODES } from '../../controllers/nodes/startup/csi-nodes.ts';
-import { viewCsiNode } from '../../objects/csi-node-object.ts';
+import { CSI_NODES, viewCsiNode } from '../../objects/csi-node-object.ts';
 import type { CompiledTaintPolicy } from '../../policy/compiled-taint-policy.ts';
 import { daemonSetName, type ReadyDaemonSet } from '../../policy/ready-when.ts';
 

@@ -1,7 +1,7 @@
+import { oncePer } from '../../collections/once-per.ts';
 import type { SourceDocument } from '../../files/documents.ts';
 import { isMapping, valueAt } from '../../kubernetes/json.ts';
 import { formatPath } from '../../policy/problem.ts';
-import { oncePer } from '../../runtime/once-per.ts';
 import { kindOf } from '../document-values.ts';
 import type { FieldLocation } from '../field-location.ts';
 import { documentEntry, type Entry, entryAt, type FieldLife } from '../fields.ts';

@@ -1,7 +1,7 @@
+import { groupsBy } from '../../collections/groups-by.ts';
 import type { SourceDocument } from '../../files/documents.ts';
 import { isMapping, valueAt } from '../../kubernetes/json.ts';
 import { formatPath, type Path } from '../../policy/problem.ts';
-import { groupsBy } from '../../runtime/groups-by.ts';
 import { booleanAt, kindOf, textAt } from '../document-values.ts';
 import { allConflicts, type Conflict, documentLife, namesakeVersions } from '../fields.ts';
 import { CONTROL_PLANE_TAINT } from '../node-declaration.ts';

@@ -1,6 +1,6 @@
+import { lazy } from '../../collections/lazy.ts';
 import type { SourceDocument } from '../../files/documents.ts';
 import { formatPath, type Path } from '../../policy/problem.ts';
-import { lazy } from '../../runtime/lazy.ts';
 import { kindOf } from '../document-values.ts';
 import { documentEntry, documentKinds, documentLife, type Entry, kubeletEntry } from '../fields.ts';
 import { FIRST_VERSION, LAST_VERSION } from '../versions.ts';

@@ -14,7 +14,7 @@ import {
 import { uncoveredNames } from '../../../src/certs/certificate-names.ts';
 import { invalidAt } from '../../../src/certs/inspect.ts';
 import { issueCa, issueServing, type KeyPair } from '../../../src/certs/issue.ts';
-import { certificateCheck } from '../../../src/replica/readiness.ts';
+import { certificateCheck } from '../../../src/replica/certificate-check.ts';
 import { eventually } from '../eventually.ts';
 import { whenTrue } from '../stopped-clock.ts';
 import { temporaryDirectory } from '../temporary-directory.ts';

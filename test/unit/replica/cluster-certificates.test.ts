@@ -1,5 +1,4 @@
 import { expect, it, onTestFinished } from 'vitest';
-import type { RegisteredWebhooks } from '../../../src/cluster/admission-registration/webhook-configurations.ts';
 import type { ApiClient } from '../../../src/cluster/client/api-client.ts';
 import { openClusterCertificates } from '../../../src/replica/cluster-certificates.ts';
 import { captureLog } from '../captured-log.ts';
@@ -18,21 +17,17 @@ it('issues certificates in a directory by the clock of the API server, which is 
       isAsked = true;
     },
   } as unknown as ApiClient;
-  const webhooks = { trust: { waitMs: () => 0 } } as unknown as RegisteredWebhooks;
-  const options = {
+  const { keeper } = await openClusterCertificates({
     client,
     namespace: 'taintkeeper',
     certDirectory: temporaryDirectory(),
+    names: ['localhost'],
+    trust: { waitMs: () => 0 },
     caOverlapMs: 0,
+    onServe: () => {},
+    onChange: () => {},
     log: captureLog().log,
-  };
-  const { keeper } = await openClusterCertificates(
-    options,
-    ['localhost'],
-    webhooks,
-    () => {},
-    () => {},
-  );
+  });
   onTestFinished(() => keeper.stop());
 
   const { certificate, ca } = keeper.current();

@@ -1,9 +1,9 @@
+import { groupsBy } from '../../../collections/groups-by.ts';
 import { workloadName } from '../../../coverage/workload.ts';
 import { NEW_ROLE, OLD_ROLE } from '../../../kubernetes/roles.ts';
 import { migrationCommands } from '../../../role-migration/migration-commands.ts';
 import { type MigrationStep, migrationNotes } from '../../../role-migration/migration-plan.ts';
 import type { RoleAnalysis } from '../../../role-migration/role-analysis.ts';
-import { groupsBy } from '../../../runtime/groups-by.ts';
 import { printable } from '../../../text/printable.ts';
 import type { OutputFormat } from '../../options.ts';
 import { formatAs } from '../../output/format.ts';

@@ -1,14 +1,13 @@
 import type { ApiClient } from '../../../cluster/client/api-client.ts';
 import type { Found } from '../../../judge/startup/blocker.ts';
 import type { CsiNodeView } from '../../../judge/startup/csi-drivers.ts';
-import { viewCsiNode } from '../../../objects/csi-node-object.ts';
+import { CSI_NODES, viewCsiNode } from '../../../objects/csi-node-object.ts';
 import { isNews } from '../../cluster-watches.ts';
 import type { Run } from '../../controller.ts';
 import type { PerNode } from '../per-node.ts';
 import { foundIn, type GroupedWatch, watchGroup } from './watch-group.ts';
 import { watchByNode } from './watches-by-node.ts';
 
-export const CSI_NODES = '/apis/storage.k8s.io/v1/csinodes';
 /** One label of the metric for all watches. */
 const RESOURCE = 'startup-csinodes';
 /** The key of the watch that nodes share. */

@@ -1,8 +1,8 @@
 import fc from 'fast-check';
 import { expect, it } from 'vitest';
+import { createFairMap } from '../../../../src/collections/fair-map.ts';
 import type { PageDecision } from '../../../../src/page/state.ts';
 import { mostOf } from '../../../../src/page/static/fair-list.js';
-import { createFairMap } from '../../../../src/runtime/fair-map.ts';
 
 const decision = (id: number, origin: string, user: string) =>
   ({ id: String(id), time: new Date(id * 1_000).toISOString(), origin, user }) as PageDecision;

@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { withinBudget } from '../../../src/runtime/within-budget.ts';
+import { withinBudget } from '../../../src/collections/within-budget.ts';
 
 it.each([
   { why: 'all that fit exactly', items: ['aa', 'b'], most: 3, kept: ['aa', 'b'] },

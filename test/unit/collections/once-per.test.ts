@@ -1,5 +1,5 @@
 import { expect, it, vi } from 'vitest';
-import { oncePer } from '../../../src/runtime/once-per.ts';
+import { oncePer } from '../../../src/collections/once-per.ts';
 
 it.each([{ result: 'made' }, { result: undefined }])('is called once for each key: result $result', ({ result }) => {
   const make = vi.fn((_: object) => result);

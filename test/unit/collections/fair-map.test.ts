@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { createFairMap } from '../../../src/runtime/fair-map.ts';
+import { createFairMap } from '../../../src/collections/fair-map.ts';
 
 const from = (origin: string, part = '') => ({ origin, part });
 
