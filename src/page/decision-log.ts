@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
-import type { Violation } from '../judge/decision.ts';
 import { outcomeText } from '../judge/outcomes.ts';
 import { isPerson } from '../judge/request/pod-authorization.ts';
+import type { Violation } from '../judge/violation.ts';
 import { createFairMap, type EntrySource } from '../runtime/fair-map.ts';
 import { type TokenBucket, tokenBucket } from '../runtime/token-bucket.ts';
 import type { JudgedRequest } from '../server/reviewer.ts';

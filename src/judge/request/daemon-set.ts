@@ -12,8 +12,9 @@ import {
   isLeftAlone,
   MAX_TOLERATIONS,
 } from '../daemon-set-view.ts';
-import { allow, type Decision, type Judge, patch, type Violation } from '../decision.ts';
+import { allow, type Decision, type Judge, patch } from '../decision.ts';
 import { missingOutcome, type Outcome, onTrial } from '../outcomes.ts';
+import type { Violation } from '../violation.ts';
 import { addedWarning, wouldAddWarning } from './added-warnings.ts';
 import { type DeclaredToleration, declaredTolerations } from './declared-tolerations.ts';
 import { cutShortBy, missingAmong, type Need } from './needed-tolerations.ts';
