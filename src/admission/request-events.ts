@@ -1,5 +1,5 @@
-import { groupViolations, listSubjects, type Violation } from '../judge/decision.ts';
 import { eventOf, isWarning, type Result } from '../judge/outcomes.ts';
+import { groupViolations, listSubjects, type Violation } from '../judge/violation.ts';
 import { eventsOnBoth } from '../policy/reporting/policy-events.ts';
 import type { RecordedEvent } from '../policy/reporting/recorded-event.ts';
 import { type AdmissionRequest, shownUser } from './admission-review.ts';

@@ -1,5 +1,5 @@
 import jsonPatch from 'fast-json-patch';
-import type { Violation } from '../judge/decision.ts';
+import type { Violation } from '../judge/violation.ts';
 import type { Operation } from '../kubernetes/json-patch.ts';
 import type { PolicySet } from '../policy/policy-set.ts';
 import type { AdmissionRequest } from './admission-review.ts';

@@ -1,11 +1,7 @@
 import type { podStateOf } from '../cluster/nodes/daemon-pods.ts';
 import type { DaemonSetView } from '../judge/daemon-set-view.ts';
-import {
-  DEFAULT_SERVICE_ACCOUNT,
-  neededAuthorizations,
-  serviceAccountUser,
-  TOLERATE,
-} from '../judge/request/pod-authorization.ts';
+import { neededAuthorizations, TOLERATE } from '../judge/request/pod-authorization.ts';
+import { DEFAULT_SERVICE_ACCOUNT, serviceAccountUser } from '../kubernetes/system-users.ts';
 import { formatToleration } from '../kubernetes/toleration.ts';
 import { hasResourceClaims, isMirrorPod, viewPodScheduling } from '../objects/pod-object.ts';
 import { viewController, viewTolerator } from '../objects/workload-object.ts';

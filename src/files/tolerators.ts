@@ -1,4 +1,4 @@
-import { TOLERATOR_KINDS, type Tolerator } from '../judge/request/pod-authorization.ts';
+import { TOLERATOR_KINDS, type Tolerator } from '../judge/tolerator.ts';
 import { isMirrorPod } from '../objects/pod-object.ts';
 import { TOLERATOR_API_VERSIONS, viewTolerator } from '../objects/workload-object.ts';
 import type { SourceDocument } from './documents.ts';

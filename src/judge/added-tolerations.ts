@@ -1,7 +1,7 @@
 import { ownValue, type StringMap } from '../kubernetes/label-selector.ts';
 import { formatToleration } from '../kubernetes/toleration.ts';
 import { type DaemonSetView, IGNORE_ANNOTATION, MAX_TOLERATIONS } from './daemon-set-view.ts';
-import type { Violation } from './decision.ts';
+import type { Violation } from './violation.ts';
 
 /**
  * The annotation of a DaemonSet that lists the tolerations that the leader appended while it ran, and the uid of the leader's service account, which

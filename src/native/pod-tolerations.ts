@@ -15,14 +15,9 @@ import { EMPTY, exists, isEmpty, literals, those } from '../cel/lists.ts';
 import { matchesAny } from '../cel/pattern.ts';
 import { IS_NODE, NAMESPACE_OPERAND, REQUESTER_VARIABLES, USER_NAME } from '../cel-rules/selection.ts';
 import { VALUE } from '../cel-rules/taints.ts';
-import {
-  DEFAULT_SERVICE_ACCOUNT,
-  type RestrictedKey,
-  SYSTEM_ADMIN,
-  SYSTEM_PREFIX,
-  TOLERATE,
-} from '../judge/request/pod-authorization.ts';
+import { type RestrictedKey, TOLERATE } from '../judge/request/pod-authorization.ts';
 import { givenEffects } from '../kubernetes/daemon-tolerations.ts';
+import { DEFAULT_SERVICE_ACCOUNT, SYSTEM_ADMIN, SYSTEM_PREFIX } from '../kubernetes/system-users.ts';
 
 /*
  * Which pods, or templates of pods, need authorization, in CEL: the same as neededAuthorizations of ../judge/request/pod-authorization.ts.

@@ -1,6 +1,6 @@
 import * as Type from 'typebox';
 import { type InstalledDaemonSet, managerOf, type Workload, type WorkloadKind } from '../coverage/workload.ts';
-import type { Tolerator, ToleratorKind } from '../judge/request/pod-authorization.ts';
+import type { Tolerator, ToleratorKind } from '../judge/tolerator.ts';
 import type { Path } from '../policy/problem.ts';
 import type { SchedulingView } from '../scheduling/coverage.ts';
 import { isPluginDirectory } from '../scheduling/node-critical.ts';

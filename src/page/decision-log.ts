@@ -1,8 +1,8 @@
 import { randomUUID } from 'node:crypto';
 import { createFairMap, type EntrySource } from '../collections/fair-map.ts';
-import type { Violation } from '../judge/decision.ts';
 import { outcomeText } from '../judge/outcomes.ts';
 import { isPerson } from '../judge/request/pod-authorization.ts';
+import type { Violation } from '../judge/violation.ts';
 import { type TokenBucket, tokenBucket } from '../runtime/token-bucket.ts';
 import type { JudgedRequest } from '../server/reviewer.ts';
 import { keepPatch } from './patch-changes.ts';

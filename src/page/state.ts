@@ -1,4 +1,4 @@
-import type { Violation } from '../judge/decision.ts';
+import type { Violation } from '../judge/violation.ts';
 import type { PolicyKind } from '../policy/policy.ts';
 import type { Harm } from '../policy/reporting/harm.ts';
 import type { ConditionLevel } from '../policy/reporting/status-conditions.ts';

@@ -1,5 +1,6 @@
 import { Counter, Gauge, Histogram, type Registry } from '@prometheus-io/client';
-import type { Phase, Violation } from '../judge/decision.ts';
+import type { Phase } from '../judge/decision.ts';
+import type { Violation } from '../judge/violation.ts';
 import type { PolicyKind } from '../policy/policy.ts';
 
 /** The result of a request as a whole. */

@@ -9,8 +9,9 @@ import {
 import { type Judgement, judgeRequest } from '../admission/judge-request.ts';
 import { nameOf, objectToCreate } from '../admission/request-object.ts';
 import { answer, badRequest, internalError } from '../admission/response.ts';
-import { groupViolations, type Phase } from '../judge/decision.ts';
+import type { Phase } from '../judge/decision.ts';
 import { judgeTooLarge } from '../judge/request/too-large.ts';
+import { groupViolations } from '../judge/violation.ts';
 import type { ObjectReference } from '../kubernetes/event.ts';
 import { MalformedObjectError } from '../objects/object-schema.ts';
 import type { PolicySet } from '../policy/policy-set.ts';

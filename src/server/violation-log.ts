@@ -1,8 +1,8 @@
 import type { Logger } from 'pino';
 import { type AdmissionRequest, shownUser } from '../admission/admission-review.ts';
 import type { Judgement } from '../admission/judge-request.ts';
-import { listSubjects, type ViolationGroup } from '../judge/decision.ts';
 import { isWarning, type Outcome, outcomeText } from '../judge/outcomes.ts';
+import { listSubjects, type ViolationGroup } from '../judge/violation.ts';
 import { printable } from '../text/printable.ts';
 import { type LogLine, throttledLog } from './throttled-log.ts';
 

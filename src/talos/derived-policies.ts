@@ -3,6 +3,7 @@ import { InputError } from '../files/input-error.ts';
 import { formatTaint, taintIdentity } from '../kubernetes/taint.ts';
 import { isTransientTaintKey } from '../kubernetes/transient-taints.ts';
 import type { TaintPolicy } from '../policy/policy.ts';
+import { requiredTaintRule } from '../policy/required-taint-rule.ts';
 import type { PolicySelector } from '../policy/selector.ts';
 import type { TaintMode } from '../policy/taint-policy.ts';
 import { isFor, selectorsFor } from './declared-selectors.ts';
@@ -49,7 +50,7 @@ export function derivePolicies(declarations: readonly NodeDeclaration[], options
     const spec = {
       mode: options.mode,
       nodeSelector: selector,
-      taints: taints.map(ruleFor),
+      taints: taints.map(requiredTaintRule),
     };
     const policy: TaintPolicy = { kind: 'TaintPolicy', name: policyName(selector, names), spec };
     const leftOut = group.flatMap(({ taints }) => taints.filter(({ key }) => isTransientTaintKey(key)));
@@ -65,15 +66,6 @@ export function derivePolicies(declarations: readonly NodeDeclaration[], options
 /** The taints of files for which there is no policy, because all taints that they declare are transient. */
 export function onlyTransientTaints(declarations: readonly NodeDeclaration[]): NodeTaint[] {
   return declarations.filter((declaration) => lastingOf(declaration).length === 0).flatMap(({ taints }) => taints);
-}
-
-function ruleFor({ key, value, effect }: NodeTaint) {
-  return {
-    key,
-    ...(value ? { value } : {}),
-    effect: effect as 'NoSchedule' | 'PreferNoSchedule' | 'NoExecute',
-    ensure: 'Always' as const,
-  };
 }
 
 /** Control planes and workers never share a policy, because their nodes are selected in different ways. */

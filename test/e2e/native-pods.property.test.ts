@@ -6,8 +6,8 @@ import {
   type NeededAuthorization,
   neededAuthorizations,
   type PodCreator,
-  type PodView,
 } from '../../src/judge/request/pod-authorization.ts';
+import type { ToleratingPod } from '../../src/judge/tolerator.ts';
 import type { Toleration } from '../../src/kubernetes/toleration.ts';
 import { translate } from '../../src/native/translate.ts';
 import { parsePolicy, type TolerationRestriction } from '../../src/policy/policy.ts';
@@ -93,7 +93,7 @@ const toleration: fc.Arbitrary<Toleration> = fc
     };
   });
 
-interface Case extends PodView {
+interface Case extends ToleratingPod {
   /** Of a pod that gets more. */
   readonly earlier: readonly Toleration[];
   readonly user: User;
@@ -133,7 +133,7 @@ function workload({ what }: Case, spec: object): object {
       };
 }
 
-function specOf({ serviceAccount, nodeName, tolerations }: PodView): object {
+function specOf({ serviceAccount, nodeName, tolerations }: ToleratingPod): object {
   return {
     containers: [{ name: 'c', image: 'example.com/c' }],
     ...(serviceAccount === '' ? {} : { serviceAccountName: serviceAccount }),
@@ -154,7 +154,10 @@ interface PodObject {
 }
 
 /** Makes the request with dryRun. Gives what of the pod is asked about, besides. */
-async function make(cp: ControlPlane, one: Case): Promise<{ answer: Answer<{ message?: string }>; asked: PodView }> {
+async function make(
+  cp: ControlPlane,
+  one: Case,
+): Promise<{ answer: Answer<{ message?: string }>; asked: ToleratingPod }> {
   const { namespace, what, user, earlier, tolerations } = one;
   const pods = `/api/v1/namespaces/${namespace}/pods`;
   if (what === 'pod') {

@@ -3,11 +3,11 @@ import { nodesOf } from '../../files/kubernetes-objects.ts';
 import { manifestOf, policiesAsObject, policyText } from '../../files/policy-manifest.ts';
 import { readDocuments } from '../../files/read-documents.ts';
 import type { NodeView } from '../../judge/node-view.ts';
-import { type PolicyFromNode, policyFromNode } from '../../judge/policy/policy-from-node.ts';
 import { formatTaint } from '../../kubernetes/taint.ts';
 import { removerOf } from '../../kubernetes/transient-taints.ts';
 import { asNode, viewNode } from '../../objects/node-object.ts';
 import { parsePolicy, type TaintPolicy } from '../../policy/policy.ts';
+import { type PolicyFromNode, policyFromNode } from '../../policy/policy-from-node.ts';
 import { asComments, asJson } from '../output/format.ts';
 import { tell } from '../output/stderr.ts';
 

@@ -1,8 +1,8 @@
 import type { Admission } from '../../admission/simulate-admission.ts';
 import type { Level } from '../../explain/display.ts';
 import { KUBECTL_YAML, yamlText } from '../../files/printed-data.ts';
-import type { Violation } from '../../judge/decision.ts';
 import { type Outcome, outcomeText } from '../../judge/outcomes.ts';
+import type { Violation } from '../../judge/violation.ts';
 import { pointerNames } from '../../kubernetes/json-patch.ts';
 import { objectTitle } from '../../kubernetes/object-title.ts';
 import { printable } from '../../text/printable.ts';

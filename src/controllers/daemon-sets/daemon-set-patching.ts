@@ -1,4 +1,3 @@
-import { isDeepStrictEqual } from 'node:util';
 import type { ApiClient } from '../../cluster/client/api-client.ts';
 import type { ClusterPolicies } from '../../cluster/policies/policies.ts';
 import { ownUid } from '../../cluster/rights/access-review.ts';
@@ -9,14 +8,15 @@ import { createSubject } from '../../runtime/source.ts';
 import type { Nodes, SyncState, WatchedDaemonSets, WatchedNodes } from '../cluster-watches.ts';
 import { type Controller, type Run, startController } from '../controller.ts';
 import type { Rights } from '../optional-rights.ts';
-import type { ReportedProblem, Reports } from '../reports.ts';
+import type { Reports } from '../reports.ts';
 import { addedRecord } from './added-record.ts';
 import { inspectDaemonSets } from './daemon-set-inspection.ts';
 import { daemonSetWriter } from './daemon-set-writer.ts';
 import { earlierProblems } from './earlier-problems.ts';
 import { type EndedPatch, lastPatch } from './last-patch.ts';
-import { daemonSetProblems } from './patch-problems.ts';
+import { type DaemonSetProblem, daemonSetProblems } from './patch-problems.ts';
 import { refusedPatches } from './refused-patches.ts';
+import { reportedProblems } from './reported-problems.ts';
 import { watchRollouts } from './rollout-watch.ts';
 import { daemonSetEvents, listMissing, policiesOf, type RunningDaemonSet, titleOf } from './running-daemon-set.ts';
 
@@ -63,8 +63,6 @@ export function startDaemonSetPatching(run: Run, options: DaemonSetPatchingOptio
   const writer = daemonSetWriter(client);
   const patch = lastPatch(writer, daemonSets);
   const refusals = refusedPatches();
-  let problems: readonly ReportedProblem[] = [];
-  const earlier = earlierProblems(policies.objects());
   /** When the first run began. */
   let began: number | undefined;
   let isAttempted = false;
@@ -74,9 +72,15 @@ export function startDaemonSetPatching(run: Run, options: DaemonSetPatchingOptio
   const otherWriters = new Map<string, string>();
 
   const changes = createSubject();
+  const problems = reportedProblems({
+    earlier: earlierProblems(policies.objects()),
+    recordEvent,
+    log,
+    onChange: changes.next,
+  });
   reports.add('daemonSets', {
     changes,
-    problems: () => problems,
+    problems: problems.current,
     // A status that was written before would lose the problems that the earlier leader has reported. While something cannot be listed, the status
     // says that, and nothing is attempted.
     conditions: ({ kind }) =>
@@ -106,7 +110,7 @@ export function startDaemonSetPatching(run: Run, options: DaemonSetPatchingOptio
     began ??= now;
     const found = await inspect(now, installation.uid);
     const blockedBy = blockersOf(found, now);
-    report(blockedBy, now - began < EARLIER_MS);
+    problems.report(problemsOf(blockedBy), now - began < EARLIER_MS);
     metrics.swept(NAME, Date.now());
     const next = found.find((daemonSet) => blockedBy.get(daemonSet) === undefined);
     if (next) conclude(await patch.send(next));
@@ -173,9 +177,8 @@ export function startDaemonSetPatching(run: Run, options: DaemonSetPatchingOptio
     }
   }
 
-  /** @param mayRepeat whether the earlier leader may have reported a problem */
-  function report(blockedBy: Blockers, mayRepeat: boolean): void {
-    const next = daemonSetProblems({
+  function problemsOf(blockedBy: Blockers): DaemonSetProblem[] {
+    return daemonSetProblems({
       blockedBy,
       stalledMs: STALLED_MS,
       refusal: refusals.messageOf,
@@ -185,23 +188,5 @@ export function startDaemonSetPatching(run: Run, options: DaemonSetPatchingOptio
           .tolerationPolicies.filter((policy) => policy.patchesExisting && policy.selectsDaemonSet(entry.value))
           .map(({ name }) => name),
     });
-    const before = new Set(problems.map(textOf));
-    const after = next.map(({ kind, policy, reason, message }): ReportedProblem => ({ kind, policy, reason, message }));
-    if (isDeepStrictEqual(problems, after)) return;
-    problems = after;
-    for (const problem of next) {
-      if (before.has(textOf(problem))) continue;
-      log.warn(textOf(problem));
-      // Each process has its own log, but Events stay.
-      if (mayRepeat && earlier.take(problem)) continue;
-      const { daemonSet, policy, reason, note } = problem;
-      const wording = { type: 'Warning', reason, action: 'LeaveAlone' } as const;
-      for (const event of daemonSetEvents(daemonSet, [policy], wording, () => note)) recordEvent(event);
-    }
-    changes.next();
   }
-}
-
-function textOf({ kind, policy, message }: ReportedProblem): string {
-  return `${kind} ${policy}: ${message}`;
 }

@@ -24,6 +24,15 @@ interface ProblemFacts {
   patchedBy(daemonSet: RunningDaemonSet): string[];
 }
 
+/** A problem of one DaemonSet, before it is told to each policy. */
+interface CommonProblem {
+  readonly policies: readonly string[];
+  /** See {@link DaemonSetProblem}. */
+  readonly note: (policy: string) => string;
+  /** The rest of the message. */
+  readonly more: string;
+}
+
 /** The problems that prevent tolerations from being added, for each policy that requires them. */
 export function daemonSetProblems(facts: ProblemFacts): DaemonSetProblem[] {
   const { stalledMs } = facts;
@@ -31,58 +40,58 @@ export function daemonSetProblems(facts: ProblemFacts): DaemonSetProblem[] {
   const waiting = daemonSets.filter(([, blockedBy]) => isAwaitingPatch(blockedBy));
   const awaited = [...new Set(waiting.flatMap(([daemonSet]) => policiesOf(daemonSet)))];
   const lasting = `for ${Math.round(stalledMs / 60_000)} minutes`;
-  return daemonSets.flatMap(([daemonSet, blockedBy]) => {
-    const found: DaemonSetProblem[] = [];
-    addProblems(daemonSet, blockedBy, (policies, note, more) => {
-      for (const policy of new Set(policies)) {
-        const message = `${titleOf(daemonSet)} ${note(policy)}${more}`;
-        found.push({
-          kind: 'TolerationPolicy',
-          policy,
-          reason: 'TolerationMissing',
-          message,
-          daemonSet,
-          note: note(policy),
-        });
-      }
-    });
-    return found;
-  });
+  return daemonSets.flatMap(([daemonSet, blockedBy]) =>
+    problemsOf(daemonSet, blockedBy).flatMap(({ policies, note, more }) =>
+      [...new Set(policies)].map((policy) => ({
+        kind: 'TolerationPolicy',
+        policy,
+        reason: 'TolerationMissing',
+        message: `${titleOf(daemonSet)} ${note(policy)}${more}`,
+        daemonSet,
+        note: note(policy),
+      })),
+    ),
+  );
 
-  function addProblems(
-    daemonSet: RunningDaemonSet,
-    blockedBy: PatchBlockedBy | undefined,
-    add: (policies: readonly string[], note: (policy: string) => string, more: string) => void,
-  ): void {
+  function problemsOf(daemonSet: RunningDaemonSet, blockedBy: PatchBlockedBy | undefined): CommonProblem[] {
     const { rollout, patched } = daemonSet;
-    if (blockedBy === 'RemovedAgain') {
-      const note = (policy: string) =>
-        `got toleration ${listMissing(daemonSet, policy)}, and it was removed again: it is not added any more`;
-      add(policiesOf(daemonSet), note, ` (${facts.otherWriter(daemonSet)}). ${PUT_BACK_ADVICE}`);
-    }
-    if (blockedBy === 'TooManyTolerations') {
-      const note = (policy: string) =>
-        `lacks toleration ${listMissing(daemonSet, policy)} and is not patched: it has more than ${MAX_TOLERATIONS} tolerations`;
-      add(policiesOf(daemonSet), note, `. ${TOO_MANY_ADVICE}`);
-    }
-    if (patched && rollout.stalled) {
-      // After the rollout, failing pods are a problem only if another DaemonSet waits.
-      const own = rollout.rolledOut ? [] : facts.patchedBy(daemonSet);
-      const note = () => `got tolerations, and its pods have not all been replaced and available ${lasting}`;
-      add([...own, ...awaited], note, `. ${STALLED_ADVICE}`);
-    }
-    if (!isAwaitingPatch(blockedBy)) return;
-    const refusal = facts.refusal(daemonSet);
-    if (refusal !== undefined) {
-      const note = (policy: string) =>
-        `lacks toleration ${listMissing(daemonSet, policy)} and the API server refuses the patch`;
-      add(policiesOf(daemonSet), note, `: ${refusal}`);
-    }
-    if (!patched && blockedBy === 'Stalled') {
-      const note = (policy: string) =>
-        `lacks toleration ${listMissing(daemonSet, policy)} and is not patched: its pods have not all been available ${lasting}`;
-      add(policiesOf(daemonSet), note, '');
-    }
+    const refusal = isAwaitingPatch(blockedBy) ? facts.refusal(daemonSet) : undefined;
+    const policies = policiesOf(daemonSet);
+    const lacks = (policy: string) => `lacks toleration ${listMissing(daemonSet, policy)}`;
+    const problems = [
+      blockedBy === 'RemovedAgain' && {
+        policies,
+        note: (policy: string) =>
+          `got toleration ${listMissing(daemonSet, policy)}, and it was removed again: it is not added any more`,
+        more: ` (${facts.otherWriter(daemonSet)}). ${PUT_BACK_ADVICE}`,
+      },
+      blockedBy === 'TooManyTolerations' && {
+        policies,
+        note: (policy: string) =>
+          `${lacks(policy)} and is not patched: it has more than ${MAX_TOLERATIONS} tolerations`,
+        more: `. ${TOO_MANY_ADVICE}`,
+      },
+      patched &&
+        rollout.stalled && {
+          // After the rollout, failing pods are a problem only if another DaemonSet waits.
+          policies: [...(rollout.rolledOut ? [] : facts.patchedBy(daemonSet)), ...awaited],
+          note: () => `got tolerations, and its pods have not all been replaced and available ${lasting}`,
+          more: `. ${STALLED_ADVICE}`,
+        },
+      refusal !== undefined && {
+        policies,
+        note: (policy: string) => `${lacks(policy)} and the API server refuses the patch`,
+        more: `: ${refusal}`,
+      },
+      !patched &&
+        blockedBy === 'Stalled' && {
+          policies,
+          note: (policy: string) =>
+            `${lacks(policy)} and is not patched: its pods have not all been available ${lasting}`,
+          more: '',
+        },
+    ];
+    return problems.filter((one) => one !== false);
   }
 }
 

@@ -1,6 +1,6 @@
 import type { ClusterDaemonSet } from '../../cluster/objects/cluster-objects.ts';
 import type { Entry } from '../../cluster/watch/cached-objects.ts';
-import { listSubjects, type Violation } from '../../judge/decision.ts';
+import { listSubjects, type Violation } from '../../judge/violation.ts';
 import { daemonSetReference } from '../../kubernetes/event.ts';
 import { eventsOnBoth } from '../../policy/reporting/policy-events.ts';
 import type { RecordedEvent } from '../../policy/reporting/recorded-event.ts';

@@ -56,7 +56,7 @@ export interface PoolReview {
    */
   see(node: ClusterNode): boolean;
   /** What the condition `Ready` of the policy says of node pools, if anything. */
-  undeclared(policy: Pick<PolicyObject, 'kind' | 'name'>): PoolNote | undefined;
+  noteOn(policy: Pick<PolicyObject, 'kind' | 'name'>): PoolNote | undefined;
   /** @returns in how many milliseconds to run again */
   reconcile(): Promise<number>;
 }
@@ -103,7 +103,7 @@ export function poolReview(
       // Once a right is granted, this runs at once.
       return [...found.values()].some(({ reason }) => reason === 'PoolLacksTaint') ? CHECK_SOON_MS : CHECK_AGAIN_MS;
     },
-    undeclared: ({ kind, name }) => (kind === 'TaintPolicy' ? conditions.get(name) : undefined),
+    noteOn: ({ kind, name }) => (kind === 'TaintPolicy' ? conditions.get(name) : undefined),
   };
 
   async function compare(policies: readonly CompiledTaintPolicy[]): Promise<Map<string, PoolNote>> {
@@ -170,7 +170,7 @@ export function startPoolReview(run: Run, options: PoolReviewOptions): Controlle
   const { signal, log } = run;
   const changes = createSubject();
   const review = poolReview(options, log, changes.next);
-  reports.add('nodePools', { changes, conditions: (policy) => reported('Ready', review.undeclared(policy)) });
+  reports.add('nodePools', { changes, conditions: (policy) => reported('Ready', review.noteOn(policy)) });
   const reconciler = startController(run, 'node-pools', review.reconcile, { pauseMs: POLICIES_GATHER_MS });
   nodes.changes.subscribe((change) => {
     if (change.type !== 'deleted' && isNews(change) && review.see(change.entry.value)) reconciler.trigger();

@@ -12,8 +12,8 @@ import { type EventPair, eventsOnBoth } from '../../policy/reporting/policy-even
 import type { RecordedEvent } from '../../policy/reporting/recorded-event.ts';
 import { atMost } from '../../text/counts.ts';
 import type { ClusterMetrics } from '../cluster-metrics.ts';
+import { recordOnNode } from '../record-on-node.ts';
 import type { PerNode } from './per-node.ts';
-import { recordOnNode } from './record-on-node.ts';
 import type { RepairProblems } from './repair-problems.ts';
 import type { TaintChanges } from './written-changes.ts';
 

@@ -5,8 +5,8 @@ import type { NodeMemory } from '../../judge/node/node-memory.ts';
 import type { Conflict } from '../../judge/node/undone-changes.ts';
 import { taintCommand } from '../../judge/taint-commands.ts';
 import { formatTaint, type Taint, taintIdentity, valuesOf } from '../../kubernetes/taint.ts';
+import { otherWriterOf } from '../other-writers.ts';
 import { type Concern, problemsOf, type ReportedProblem } from '../reports.ts';
-import { otherWriterOf } from './other-writers.ts';
 import type { PerNode } from './per-node.ts';
 import { trackWriteFaults, type WriteFault } from './write-faults.ts';
 

@@ -12,7 +12,7 @@ import type { ReportedProblem, Reports } from '../reports.ts';
 import { type FailedPods, watchFailedPods } from './failed-pods.ts';
 import { recoverPods } from './recover-pods.ts';
 import { createRecoveryHistory } from './recovery-history.ts';
-import { createRecoveryProblems } from './recovery-reports.ts';
+import { createRecoveryProblems } from './recovery-problems.ts';
 
 export interface PodRecoveryOptions {
   readonly client: ApiClient;

@@ -14,9 +14,9 @@ import { isRecoverable, judgeFailedPod } from '../../recovery/recovery.ts';
 import type { ClusterMetrics } from '../cluster-metrics.ts';
 import type { DaemonSets, Nodes } from '../cluster-watches.ts';
 import type { TrackedPod } from './failed-pods.ts';
+import { type RecoveryNews, recoveryEvents, recoveryMessage } from './recovery-events.ts';
 import type { RecoveryHistory } from './recovery-history.ts';
-import type { RecoveryNews, RecoveryProblems } from './recovery-reports.ts';
-import { recoveryEvents, recoveryMessage } from './recovery-reports.ts';
+import type { RecoveryProblems } from './recovery-problems.ts';
 
 export interface RecoverPodsOptions {
   readonly client: ApiClient;

@@ -9,8 +9,8 @@ import { formatTaint } from '../../kubernetes/taint.ts';
 import type { RecordedEvent } from '../../policy/reporting/recorded-event.ts';
 import { isNews, type WatchedNodes } from '../cluster-watches.ts';
 import { addChanged, type Controller, type Run, startControllerQueue } from '../controller.ts';
-import { otherWriterOf } from '../nodes/other-writers.ts';
-import { recordOnNode } from '../nodes/record-on-node.ts';
+import { otherWriterOf } from '../other-writers.ts';
+import { recordOnNode } from '../record-on-node.ts';
 
 export interface RemainingStartupTaintsOptions {
   readonly client: ApiClient;

@@ -10,7 +10,8 @@ import {
 } from '../../judge/policy/contradictions.ts';
 import { daemonSetFindings, nodeFindings, podFindings, type StuckPod } from '../../judge/policy/findings.ts';
 import { idleNotes } from '../../judge/policy/idle-policy.ts';
-import { keysOf, misspelledKeys } from '../../judge/policy/misspelled-keys.ts';
+import { misspelledKeys } from '../../judge/policy/misspelled-keys.ts';
+import { keysOf } from '../../judge/policy/node-keys.ts';
 import { startupNotes } from '../../judge/policy/startup-notes.ts';
 import { comparisonBudget, unselectedDaemonSets } from '../../judge/policy/unselected-daemon-sets.ts';
 import { type CompiledTaintPolicy, waitsForDaemonSets } from '../../policy/compiled-taint-policy.ts';

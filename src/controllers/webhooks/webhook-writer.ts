@@ -147,6 +147,6 @@ const LABELS = {
   'admissions.enforcer/disabled': 'true',
 };
 
-function names(webhooks: readonly object[]): string[] {
-  return webhooks.map((webhook) => (webhook as { name: string }).name);
+function names(webhooks: readonly Webhook[]): string[] {
+  return webhooks.map(({ name }) => name);
 }

@@ -10,7 +10,7 @@ import {
   OPTIONAL_RIGHT_NAMES,
   OPTIONAL_RIGHTS,
 } from '../../cluster/rights/rights.ts';
-import { serviceAccountUser } from '../../judge/request/pod-authorization.ts';
+import { serviceAccountUser } from '../../kubernetes/system-users.ts';
 import type { OptionalRight } from '../../policy/required-rights.ts';
 import { OWN_CERTIFICATES } from './certificate-source.ts';
 import type { Installation } from './installation.ts';

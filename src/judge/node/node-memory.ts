@@ -1,4 +1,4 @@
-import type { TrackedTaint } from '../startup/startup-step.ts';
+import type { TrackedTaint } from '../startup/abandoned-taints.ts';
 import type { RecordedReboots } from './recorded-reboots.ts';
 import { NO_TIMES, type TaintTimes } from './taint-times.ts';
 import { NO_CONFLICTS, type OwnChanges } from './undone-changes.ts';

@@ -40,7 +40,7 @@ export function isAsWritten(
   node: Pick<NodeView, 'taints' | 'allowRemoval'>,
   taint: Taint,
   now: number,
-) {
+): boolean {
   const last = lastChange(own, taint, now);
   if (last === undefined) return false;
   const carried = node.taints.find((one) => sameTaint(one, taint));

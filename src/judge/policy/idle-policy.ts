@@ -1,7 +1,8 @@
 import type { CompiledTaintPolicy } from '../../policy/compiled-taint-policy.ts';
 import { count } from '../../text/counts.ts';
 import type { NodeView } from '../node-view.ts';
-import { misspellingsIn, type NodeKeys, unseenKeys } from './misspelled-keys.ts';
+import { misspellingsIn, unseenKeys } from './misspelled-keys.ts';
+import type { NodeKeys } from './node-keys.ts';
 
 // A policy that does nothing at present: it names keys that look misspelled, selects no node, or protects no taint that a node has.
 

@@ -1,11 +1,11 @@
 import { daemonTolerations } from '../../kubernetes/daemon-tolerations.ts';
-import { formatTaint, REPELLING_EFFECTS, type Taint } from '../../kubernetes/taint.ts';
-import { mayTolerate, type Toleration, tolerates } from '../../kubernetes/toleration.ts';
-import type { CompiledTaintPolicy, EnsuredTaint } from '../../policy/compiled-taint-policy.ts';
+import { formatTaint, type Taint } from '../../kubernetes/taint.ts';
+import { tolerates } from '../../kubernetes/toleration.ts';
+import type { CompiledTaintPolicy } from '../../policy/compiled-taint-policy.ts';
 import { isEnforcedWithoutAudit } from '../../policy/enforcement.ts';
-import { daemonSetName, isAmong, type ReadyDaemonSet } from '../../policy/ready-when.ts';
+import { daemonSetName, isAmong } from '../../policy/ready-when.ts';
 import { atMost } from '../../text/counts.ts';
-import { type DaemonSetView, hasTooManyTolerations } from '../daemon-set-view.ts';
+import type { DaemonSetView } from '../daemon-set-view.ts';
 
 /** Effects of a policy with startup taints that its author may not expect, but that are no problems. */
 export interface StartupNotes {
@@ -28,8 +28,6 @@ interface Surroundings {
 const MAX_NAMED = 3;
 /** The most other taints that a DaemonSet is compared with. */
 const MAX_OTHER_TAINTS = 8;
-/** The most required taints that a DaemonSet is compared with. */
-const MAX_REQUIRED = 32;
 /** The most comparisons of a taint with a toleration, for one policy. It suffices for 500 DaemonSets with 25 tolerations, and 32 taints. */
 const MAX_COMPARED = 400_000;
 
@@ -94,37 +92,4 @@ function limitedComparison(): (taint: Taint, daemonSet: DaemonSetView) => boolea
     left -= 1 + tolerations.length;
     return left >= 0 && !daemonTolerations(tolerations, hostNetwork).some((one) => tolerates(one, taint));
   };
-}
-
-/**
- * Warnings on apply of a policy about DaemonSets of `readyWhen.daemonSets` that do not tolerate a required taint of nodes of the policy: they never run there.
- * Later nodes may get the taint only after their startup, so this is no problem of the policy.
- * @param daemonSetOf undefined for one that does not exist or is not read
- */
-export function requiredTaintWarnings(
-  policy: CompiledTaintPolicy,
-  companions: readonly CompiledTaintPolicy[],
-  daemonSetOf: (one: ReadyDaemonSet) => DaemonSetView | undefined,
-): string[] {
-  const required = [policy, ...companions]
-    .flatMap((of) => of.required.map((one) => ({ ...one, of: of.name })))
-    .filter(({ taint }) => REPELLING_EFFECTS.some((effect) => effect === taint.effect))
-    .slice(0, MAX_REQUIRED);
-  const awaited = policy.untilReady.flatMap(({ parts }) => parts.daemonSets);
-  const daemonSets = new Set(awaited.flatMap((one) => daemonSetOf(one) ?? []));
-  return Array.from(daemonSets).flatMap((daemonSet) => {
-    if (hasTooManyTolerations(daemonSet)) return [];
-    const tolerations = daemonTolerations(daemonSet.tolerations, daemonSet.hostNetwork);
-    const by = required.find((one) => !tolerations.some((toleration) => mayTolerateOnNode(toleration, one)));
-    if (!by) return [];
-    const name = `DaemonSet ${daemonSetName(daemonSet)}`;
-    return by.of === policy.name
-      ? `${name} does not tolerate taint ${formatTaint(by.taint)} of this policy`
-      : `TaintPolicy ${by.of} also selects nodes of this policy, and ${name} does not tolerate ${formatTaint(by.taint)}`;
-  });
-}
-
-/** Whether a node may have a value of the taint that is tolerated. */
-function mayTolerateOnNode(toleration: Toleration, { taint, anyValue }: EnsuredTaint): boolean {
-  return mayTolerate(anyValue && toleration.key ? { ...toleration, operator: 'Exists' } : toleration, taint);
 }

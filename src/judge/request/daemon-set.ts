@@ -12,8 +12,9 @@ import {
   isLeftAlone,
   MAX_TOLERATIONS,
 } from '../daemon-set-view.ts';
-import { allow, type Decision, type Judge, patch, type Violation } from '../decision.ts';
+import { allow, type Decision, type Judge, patch } from '../decision.ts';
 import { missingOutcome, type Outcome, onTrial } from '../outcomes.ts';
+import type { Violation } from '../violation.ts';
 import { addedWarning, wouldAddWarning } from './added-warnings.ts';
 import { type DeclaredToleration, declaredTolerations } from './declared-tolerations.ts';
 import { cutShortBy, missingAmong, type Need } from './needed-tolerations.ts';
@@ -74,7 +75,7 @@ function mutateDaemonSet(request: DaemonSetRequest, policies: TolerationPolicies
   const uncertain = uncertainAmong(tolerations);
   return patch(
     { tolerations: [...tolerations, ...additions.map(({ toleration }) => toleration)] },
-    additions.map((one) => report(one, missingOutcome('Added'))),
+    additions.map((one) => tolerationViolation(one, missingOutcome('Added'))),
     additions.flatMap((one) => [
       addedWarning(source(one), `toleration ${subject(one)}`),
       ...unsupportedOperatorWarnings(uncertain, one),
@@ -94,7 +95,7 @@ export function judgeRunningDaemonSet(daemonSet: DaemonSetView, policies: Policy
   }
   if (isLeftAlone(daemonSet)) return allow();
   const { needs } = declaredTolerations(tolerationPolicies, (policy) => policy.selectsDaemonSet(daemonSet));
-  return allow(missingIn(daemonSet, needs).map((one) => report(one, missingOutcome('Reported'))));
+  return allow(missingIn(daemonSet, needs).map((one) => tolerationViolation(one, missingOutcome('Reported'))));
 }
 
 /**
@@ -132,9 +133,11 @@ function reportMissing(daemonSet: DaemonSetView, policies: TolerationPolicies): 
     isOnTrial(one.policy) ? wouldAddWarning(source(one), `toleration ${subject(one)}`) : missingText(one, subject(one));
   return allow(
     [
-      ...missing.map((one) => report(one, isOnTrial(one.policy) ? onTrial(missingOutcome('Added')) : outcomeOf(one))),
+      ...missing.map((one) =>
+        tolerationViolation(one, isOnTrial(one.policy) ? onTrial(missingOutcome('Added')) : outcomeOf(one)),
+      ),
       ...cut.map(({ required }) => ({
-        ...report(required, outcomeOf(required)),
+        ...tolerationViolation(required, outcomeOf(required)),
         subject: formatSeconds(required.toleration),
       })),
     ],
@@ -165,7 +168,10 @@ function unsupportedOperatorWarnings(
     );
 }
 
-function report({ policy: { name, mode }, field, toleration }: DeclaredToleration, outcome: Outcome): Violation {
+function tolerationViolation(
+  { policy: { name, mode }, field, toleration }: DeclaredToleration,
+  outcome: Outcome,
+): Violation {
   return {
     policyKind: 'TolerationPolicy',
     policy: name,

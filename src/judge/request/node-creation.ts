@@ -3,11 +3,12 @@ import type { CompiledTaintPolicy } from '../../policy/compiled-taint-policy.ts'
 import { isEnforced, isOnTrial } from '../../policy/enforcement.ts';
 import { enforcedPolicies } from '../../policy/policy-index.ts';
 import { clearsEntriesAtRegistration } from '../allow-removal.ts';
-import { allow, type Decision, type Judge, patch, taintViolation } from '../decision.ts';
+import { allow, type Decision, type Judge, patch } from '../decision.ts';
 import { type DeclaredTaint, satisfies, taintsAtRegistration, taintsToSet } from '../declared-taints.ts';
 import { type StartupBoot, setsTaintsAgain } from '../node-boot.ts';
 import type { DesiredNode } from '../node-view.ts';
 import { missingOutcome, type Outcome, onTrial } from '../outcomes.ts';
+import { taintViolation } from '../violation.ts';
 import { addedWarning, wouldAddWarning } from './added-warnings.ts';
 import type { NodeCreation } from './node-request.ts';
 

@@ -3,10 +3,11 @@ import type { CompiledTaintPolicy } from '../../policy/compiled-taint-policy.ts'
 import { isEnforced } from '../../policy/enforcement.ts';
 import { isProtectedBy } from '../../policy/policy-index.ts';
 import { rewriteAllowRemoval } from '../allow-removal.ts';
-import { allow, type Decision, patch, taintViolation } from '../decision.ts';
+import { allow, type Decision, patch } from '../decision.ts';
 import { isDeclaredTaint, satisfies } from '../declared-taints.ts';
 import type { DesiredNode } from '../node-view.ts';
 import { missingOutcome, removalOutcome } from '../outcomes.ts';
+import { taintViolation } from '../violation.ts';
 import { addedWarning } from './added-warnings.ts';
 import { isKubelet, type NodeUpdate } from './node-request.ts';
 import { policyNames, violationsOf } from './node-update-reports.ts';

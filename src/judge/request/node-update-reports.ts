@@ -7,8 +7,8 @@ import {
   parseAllowedRemovals,
   unreadableEntries,
 } from '../allow-removal.ts';
-import { taintViolation, type Violation } from '../decision.ts';
 import type { Outcome } from '../outcomes.ts';
+import { taintViolation, type Violation } from '../violation.ts';
 import { isKubelet, type NodeUpdate } from './node-request.ts';
 import type { Protection, Ruling } from './rulings.ts';
 

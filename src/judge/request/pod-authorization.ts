@@ -1,28 +1,16 @@
 import { givenEffects } from '../../kubernetes/daemon-tolerations.ts';
 import { matchesPattern } from '../../kubernetes/pattern.ts';
+import { SYSTEM_ADMIN, SYSTEM_PREFIX } from '../../kubernetes/system-users.ts';
 import type { Toleration } from '../../kubernetes/toleration.ts';
 import type {
   CompiledTolerationRestriction,
   RestrictedTaint,
   RestrictionMode,
 } from '../../policy/toleration-restriction.ts';
+import type { ToleratingPod } from '../tolerator.ts';
 
 /** The right that a pod's service account, or the person who creates the pod, must have. The resource name is the key of the taint. */
 export const TOLERATE = { apiGroup: 'taintkeeper.dev', resource: 'taints', verb: 'tolerate' } as const;
-
-/** The service account of a pod whose spec names none. */
-export const DEFAULT_SERVICE_ACCOUNT = 'default';
-
-/** The user as which a service account makes requests. */
-export function serviceAccountUser(namespace: string, name: string): string {
-  return `system:serviceaccount:${namespace}:${name}`;
-}
-
-/** Prefix of the names of service accounts, nodes, and parts of the control plane. */
-export const SYSTEM_PREFIX = 'system:';
-
-/** The administrator's name in the kubeconfig of k3s, RKE2 and OpenShift. */
-export const SYSTEM_ADMIN = 'system:admin';
 
 /** The user who creates a pod, and whether a controller does so. */
 export interface PodCreator {
@@ -71,27 +59,6 @@ function needsAuthorization({ key, operator, value, effect }: Toleration, taint:
   return taint.value === undefined || !['', 'Equal'].includes(operator ?? '') || (value ?? '') === taint.value;
 }
 
-/** The fields of a pod, or of a template of pods, that decide which keys need authorization. */
-export interface PodView {
-  readonly namespace: string;
-  /** Empty: {@link DEFAULT_SERVICE_ACCOUNT}. */
-  readonly serviceAccount: string;
-  /** At the creation of the pod. The scheduler sets it later. */
-  readonly nodeName: string;
-  readonly tolerations: readonly Toleration[];
-}
-
-/** Kinds with pods, or with a template of them. */
-export const TOLERATOR_KINDS = ['Pod', 'DaemonSet', 'Deployment', 'StatefulSet', 'Job', 'CronJob'] as const;
-export type ToleratorKind = (typeof TOLERATOR_KINDS)[number];
-
-/** A pod, or a workload that creates pods. */
-export interface Tolerator {
-  readonly kind: ToleratorKind;
-  readonly name: string;
-  readonly pod: PodView;
-}
-
 /** A restricted key for which a pod needs authorization. */
 export interface NeededAuthorization {
   readonly policy: string;
@@ -104,7 +71,7 @@ export interface NeededAuthorization {
 
 /** The authorizations that the native policies of the TolerationRestrictions require for a new pod. */
 export function neededAuthorizations(
-  { namespace, nodeName, tolerations }: PodView,
+  { namespace, nodeName, tolerations }: ToleratingPod,
   restrictions: readonly CompiledTolerationRestriction[],
 ): NeededAuthorization[] {
   return restrictions.flatMap((restriction) => {

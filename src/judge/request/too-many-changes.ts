@@ -1,8 +1,9 @@
 import type { CompiledTaintPolicy } from '../../policy/compiled-taint-policy.ts';
 import { isEnforced } from '../../policy/enforcement.ts';
 import { atMost, count } from '../../text/counts.ts';
-import { allow, type Decision, deny, type Violation } from '../decision.ts';
+import { allow, type Decision, deny } from '../decision.ts';
 import { removalOutcome } from '../outcomes.ts';
+import type { Violation } from '../violation.ts';
 import type { TooManyChanges } from './node-changes.ts';
 import type { NodeUpdate } from './node-request.ts';
 

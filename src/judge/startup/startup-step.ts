@@ -9,15 +9,15 @@ import {
   selectingPolicies,
 } from '../../policy/policy-index.ts';
 import { isRemovalAllowed, keepsOff, parseAllowedRemovals } from '../allow-removal.ts';
-import { allAllowRemovalByAnnotation, domainProtectors, POLICY_GONE_MS } from '../ended-startup-taints.ts';
 import type { StoredNode } from '../node-view.ts';
+import { abandonedTaints, type TrackedTaint, undeclaredTaints } from './abandoned-taints.ts';
 import type { Blocker } from './blocker.ts';
 import { lastingObstaclesOn } from './lasting-obstacles.ts';
 import { type BootChange, bootChange, rebootBlockers, recordedReboot, waitsSince } from './reboot.ts';
+import type { RemovableTaint } from './removable-taint.ts';
 import { givenUpText, readyText } from './removal-reason.ts';
 import {
   carriedAmong,
-  ownTaint,
   type StartupRequirement,
   type StartupTaints,
   startupRequirements,
@@ -30,13 +30,6 @@ export const REGISTRATION_MS = 600_000;
 
 /** The taint of the node lifecycle controller on a node that is not Ready. */
 const NOT_READY: Taint = { key: NOT_READY_KEY, effect: 'NoSchedule' };
-
-/** A startup taint that the leader has seen on a node, by a policy. */
-export interface TrackedTaint {
-  readonly requirement: StartupRequirement;
-  /** Since when no policy declares it on the node, in milliseconds of the monotonic clock. Undefined while one does. */
-  readonly undeclaredSince: number | undefined;
-}
 
 export interface StartupFacts {
   /** The parts of `readyWhen` that do not hold on the node, or are not known to. None if all hold. */
@@ -69,21 +62,6 @@ export interface StartupStep {
   /** The taints that wait. */
   readonly waiting: readonly WaitingTaint[];
   readonly tracked: readonly TrackedTaint[];
-}
-
-export interface RemovableTaint {
-  readonly taint: Taint;
-  /** The policies that set it, or have set it, and those whose protection needs an entry of the annotation. */
-  readonly policyNames: readonly string[];
-  /** Why it is removed, in words. */
-  readonly reason: string;
-  /** `readyWhen` does not hold: the policies remove the taint after the deadline. */
-  readonly isOverdue?: true;
-  /**
-   * An entry of the annotation allow-removal ends with the taint, if it has one. The leader has perhaps written the entry before, for a policy that
-   * protected the taint then. Left there, it would keep the taint off once a policy sets it again.
-   */
-  readonly endsEntry?: true;
 }
 
 /** The taints with `afterReboot: SetAgain` among those that are set again or still wait. */
@@ -138,14 +116,10 @@ export function startupStep(
   const lastingObstaclesTo = lastingObstaclesOn(waits, (taint) => isKept(taint, situation));
   const waiting = waits.map((one) => ({ ...one, lastingObstacles: lastingObstaclesTo(one) }));
   const undeclared = undeclaredTaints(situation);
-  const abandoned = undeclared.filter(({ undeclaredSince }) => facts.now - undeclaredSince >= POLICY_GONE_MS);
-  const { remove = [], allow = [] } = Object.groupBy(abandoned, (one) => howToRemove(one, situation));
+  const abandoned = abandonedTaints(undeclared, node, facts.now);
   return {
-    removable: [
-      ...actions.flatMap((action) => (action.kind === 'Remove' ? action.taint : [])),
-      ...remove.map(abandonedTaint),
-    ],
-    needEntry: allow.map(abandonedTaint),
+    removable: [...actions.flatMap((action) => (action.kind === 'Remove' ? action.taint : [])), ...abandoned.removable],
+    needEntry: abandoned.needEntry,
     toSetLate: missing.filter((requirement) => !isDueAgain(requirement) && isSetLate(requirement, situation)),
     boot,
     toSetAgain: missing.filter((requirement) => isDueAgain(requirement) && !isKeptOff(requirement, situation)),
@@ -256,40 +230,6 @@ function isKept(taint: Taint, { node, selecting, facts }: Situation): boolean {
   const protectors = protectorsOf(selecting, taint);
   const isRequired = protectors.some(({ required }) => required.some((one) => sameTaint(one.taint, taint)));
   return isRequired || (protectors.length > 0 && !protectors.some(({ exemptsUsers }) => exemptsUsers));
-}
-
-/** A startup taint on the node that no policy declares any more. */
-interface UndeclaredTaint extends TrackedTaint {
-  readonly undeclaredSince: number;
-  /** As the node carries it. */
-  readonly taint: Taint;
-  /** See {@link domainProtectors}. */
-  readonly protectors: readonly CompiledTaintPolicy[];
-}
-
-/** The taints that the leader has seen there by a policy, and that no policy has on the node now. */
-function undeclaredTaints({ selecting, valueByTaint, facts }: Situation): UndeclaredTaint[] {
-  const { tracked, isComplete, now } = facts;
-  return tracked.flatMap(({ requirement, undeclaredSince }) => {
-    const taint = ownTaint(requirement, valueByTaint);
-    const protectors = taint && domainProtectors(selecting, taint);
-    if (!protectors) return [];
-    return { requirement, undeclaredSince: isComplete ? (undeclaredSince ?? now) : now, taint, protectors };
-  });
-}
-
-/** A write that removes a protected taint needs an entry of the annotation from before. `keep`: a policy ignores entries. */
-function howToRemove({ taint, protectors }: UndeclaredTaint, { node }: Situation): 'remove' | 'allow' | 'keep' {
-  if (protectors.length === 0) return 'remove';
-  if (!allAllowRemovalByAnnotation(protectors)) return 'keep';
-  return isRemovalAllowed(parseAllowedRemovals(node.allowRemoval), taint) ? 'remove' : 'allow';
-}
-
-function abandonedTaint({ requirement, taint, protectors }: UndeclaredTaint): RemovableTaint {
-  const reason = 'no policy has it on the node any more';
-  // A deleted policy has no status that could report a problem.
-  const policyNames = [...requirement.policyNames, ...protectors.map(({ name }) => name)];
-  return { taint, policyNames, reason, endsEntry: true };
 }
 
 function ageMs({ node, facts }: Situation): number {

@@ -2,7 +2,7 @@ import type { StoredNode } from '../../judge/node-view.ts';
 import { collectCompanions } from '../../judge/policy/companions.ts';
 import { contradictionWarnings, disagreeingWith } from '../../judge/policy/contradictions.ts';
 import { idleWarnings } from '../../judge/policy/idle-policy.ts';
-import { collectKeys } from '../../judge/policy/misspelled-keys.ts';
+import { collectKeys } from '../../judge/policy/node-keys.ts';
 import {
   losesProtection,
   losesStartupRule,

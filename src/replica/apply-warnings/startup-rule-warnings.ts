@@ -1,6 +1,7 @@
 import type { StoredNode } from '../../judge/node-view.ts';
+import { requiredTaintWarnings } from '../../judge/policy/required-taint-warnings.ts';
 import { protectedStartupTaintsOf, startupFaults } from '../../judge/policy/startup-faults.ts';
-import { requiredTaintWarnings, startupNotes } from '../../judge/policy/startup-notes.ts';
+import { startupNotes } from '../../judge/policy/startup-notes.ts';
 import { comparisonBudget, unselectedDaemonSets } from '../../judge/policy/unselected-daemon-sets.ts';
 import type { CompiledTaintPolicy } from '../../policy/compiled-taint-policy.ts';
 import { daemonSetName, type ReadyDaemonSet } from '../../policy/ready-when.ts';

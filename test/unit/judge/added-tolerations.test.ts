@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest';
 import { ADDED_ANNOTATION, addedHere, addedTolerations, recordOfAdded } from '../../../src/judge/added-tolerations.ts';
-import type { Violation } from '../../../src/judge/decision.ts';
+import type { Violation } from '../../../src/judge/violation.ts';
 
 const ADDED = ['node-role.kubernetes.io/master:NoSchedule', 'gpu=a100:NoExecute'].map(
   (subject) => ({ subject }) as Violation,

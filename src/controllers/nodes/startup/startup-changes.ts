@@ -2,7 +2,7 @@ import type { ClusterNode } from '../../../cluster/objects/cluster-objects.ts';
 import type { Entry } from '../../../cluster/watch/cached-objects.ts';
 import type { StartupStep } from '../../../judge/startup/startup-step.ts';
 import { formatTaint } from '../../../kubernetes/taint.ts';
-import type { RecordOnNode } from '../record-on-node.ts';
+import type { RecordOnNode } from '../../record-on-node.ts';
 
 /** The startup taints that one write adds, removes, and gives an entry of the annotation allow-removal. */
 export type StartupChanges = Pick<StartupStep, 'toSetLate' | 'toSetAgain' | 'removable' | 'needEntry'>;

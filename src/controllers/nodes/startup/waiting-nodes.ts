@@ -10,9 +10,9 @@ import {
 } from '../../../judge/startup/waiting-taint.ts';
 import { taintIdentity } from '../../../kubernetes/taint.ts';
 import { shorten } from '../../../text/printable.ts';
+import type { RecordOnNode } from '../../record-on-node.ts';
 import type { Concern } from '../../reports.ts';
 import type { PerNode } from '../per-node.ts';
-import type { RecordOnNode } from '../record-on-node.ts';
 
 /** The most characters for one node in a condition: names of DaemonSets and their node affinity may be long. */
 export const MAX_NODE_TEXT = 600;

@@ -84,7 +84,7 @@ async function start(setting: Setting) {
       review.see({ ...nodeEntry(name, taints).value, labels }),
     objects,
     permitted,
-    state: () => review.undeclared({ kind: 'TaintPolicy', name: 'p' }),
+    state: () => review.noteOn({ kind: 'TaintPolicy', name: 'p' }),
     changes: () => changes,
     asked: () => api.received.map(({ path }) => path),
   };

@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { createRecoveryProblems } from '../../../../src/controllers/recovery/recovery-reports.ts';
+import { createRecoveryProblems } from '../../../../src/controllers/recovery/recovery-problems.ts';
 
 it('what is over and begins anew has the place that it had', () => {
   const problems = createRecoveryProblems();

@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { idleNotes, idleWarnings } from '../../../../src/judge/policy/idle-policy.ts';
-import { keysOf, misspelledKeys, unseenKeys } from '../../../../src/judge/policy/misspelled-keys.ts';
+import { misspelledKeys, unseenKeys } from '../../../../src/judge/policy/misspelled-keys.ts';
+import { keysOf } from '../../../../src/judge/policy/node-keys.ts';
 import type { Taint } from '../../../../src/kubernetes/taint.ts';
 import { compileTaintPolicy } from '../../../../src/policy/compiled-taint-policy.ts';
 import type { ReadyWhen } from '../../../../src/policy/ready-when.ts';
@@ -163,28 +164,6 @@ describe('a name of readyWhen that no node has', () => {
     const all = keysOf([{ ...node({}), conditions }] as never);
     expect(unseenKeys(waiting({ conditions: [{ type: 'Warm' }] }), all)).toEqual([]);
   });
-});
-
-it.each([
-  { one: 'Dedicated', other: 'dedi-cated', is: true },
-  { one: 'dedicated', other: 'dedicatd', is: true },
-  { one: 'dedicated', other: 'dedicatedd', is: true },
-  { one: 'dedicated', other: 'deidcated', is: true },
-  { one: 'dedicated', other: 'dedicatde', is: true },
-  { one: 'Dedi-cated_2.x', other: 'dedicated2x', is: true },
-  { one: 'pool-a', other: 'pool-b', is: false },
-  { one: 'pool', other: 'pool1', is: false },
-  { one: 'dedicated', other: 'dexcatedx', is: false },
-  { one: 'abcd', other: 'axcde', is: false },
-  { one: 'abcd', other: 'abdx', is: false },
-  { one: 'abcd', other: 'acxd', is: false },
-  { one: 'abcd', other: 'acbx', is: false },
-  { one: 'abcd', other: 'axbd', is: false },
-  { one: 'abcd', other: 'acbdef', is: false },
-  { one: 'ab', other: 'abcde', is: false },
-])('one of $one and $other looks like a misspelling of the other: $is', ({ one, other, is }) => {
-  const meant = (key: string, known: string) => keysOf([node({}, known)] as never).taint.meantBy(key);
-  expect([meant(one, other), meant(other, one)]).toEqual(is ? [other, one] : [undefined, undefined]);
 });
 
 describe('a policy that has no effect at present has a note', () => {

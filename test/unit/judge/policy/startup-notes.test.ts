@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import type { DaemonSetView } from '../../../../src/judge/daemon-set-view.ts';
 import { collectCompanions } from '../../../../src/judge/policy/companions.ts';
-import { requiredTaintWarnings, startupNotes } from '../../../../src/judge/policy/startup-notes.ts';
+import { startupNotes } from '../../../../src/judge/policy/startup-notes.ts';
 import type { AllDaemonSets } from '../../../../src/policy/ready-when.ts';
 import type { TaintPolicySpec } from '../../../../src/policy/taint-policy.ts';
 import { policySet } from '../../policy/policies.ts';
@@ -119,19 +119,4 @@ describe('the notes about a startup taint that waits for all DaemonSets', () => 
       notes: [],
     });
   });
-});
-
-it('a DaemonSet with more tolerations than a real one has is not compared with required taints', () => {
-  const waiting = waitingWith(SYSTEM, 'a').taints[0];
-  const awaited = { namespace: 'kube-system', name: 'x' };
-  const taints = [
-    { ...waiting, readyWhen: { daemonSets: [awaited] } },
-    { key: 'b', effect: 'NoSchedule', ensure: 'Always' },
-  ] as TaintPolicySpec['taints'];
-  const [policy] = policySet({ taint: { p: { mode: 'Restore', taints } } }).taintPolicies;
-  if (!policy) throw new Error('there is no policy');
-  const warningsWith = (tolerations: number) =>
-    requiredTaintWarnings(policy, [], () => daemonSet('x', Array(tolerations).fill({ key: 'a', operator: 'Exists' })));
-  expect(warningsWith(256)).toEqual(['DaemonSet kube-system/x does not tolerate taint b:NoSchedule of this policy']);
-  expect(warningsWith(257)).toEqual([]);
 });

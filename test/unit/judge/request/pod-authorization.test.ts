@@ -1,12 +1,8 @@
 import { describe, expect, it } from 'vitest';
 import { readBuiltinPolicies } from '../../../../src/files/builtin-policies.ts';
 import { parsePolicies } from '../../../../src/files/policy-files.ts';
-import {
-  isPerson,
-  neededAuthorizations,
-  type PodView,
-  serviceAccountUser,
-} from '../../../../src/judge/request/pod-authorization.ts';
+import { isPerson, neededAuthorizations } from '../../../../src/judge/request/pod-authorization.ts';
+import type { ToleratingPod } from '../../../../src/judge/tolerator.ts';
 import type { Toleration } from '../../../../src/kubernetes/toleration.ts';
 import {
   DEFAULT_EXCEPT_NAMESPACES,
@@ -16,7 +12,7 @@ import {
 import { policySet } from '../../policy/policies.ts';
 
 function asked(
-  pod: Partial<PodView>,
+  pod: Partial<ToleratingPod>,
   taints: readonly RestrictedTaint[],
   more: Partial<TolerationRestrictionSpec> = {},
 ) {
@@ -169,10 +165,6 @@ it('by default, the namespaces of Kubernetes and of the built-in TolerationPolic
   );
   const kubernetes = ['kube-system', 'kube-public', 'kube-node-lease'];
   expect(DEFAULT_EXCEPT_NAMESPACES.toSorted()).toEqual([...new Set([...kubernetes, ...builtin])].sort());
-});
-
-it('names a service account as the API server does', () => {
-  expect(serviceAccountUser('team', 'builder')).toBe('system:serviceaccount:team:builder');
 });
 
 describe('the right of the requester counts', () => {

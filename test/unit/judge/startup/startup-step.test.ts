@@ -1,15 +1,11 @@
 import { describe, expect, it } from 'vitest';
 import { POLICY_GONE_MS } from '../../../../src/judge/ended-startup-taints.ts';
 import type { NodeBoot } from '../../../../src/judge/node-boot.ts';
+import type { TrackedTaint } from '../../../../src/judge/startup/abandoned-taints.ts';
 import { type Blocker, unmet } from '../../../../src/judge/startup/blocker.ts';
 import { SETTLING_MS } from '../../../../src/judge/startup/reboot.ts';
 import { carriedStartup } from '../../../../src/judge/startup/startup-requirement.ts';
-import {
-  REGISTRATION_MS,
-  type StartupFacts,
-  startupStep,
-  type TrackedTaint,
-} from '../../../../src/judge/startup/startup-step.ts';
+import { REGISTRATION_MS, type StartupFacts, startupStep } from '../../../../src/judge/startup/startup-step.ts';
 import { overdueAdvice, waitingText } from '../../../../src/judge/startup/waiting-taint.ts';
 import { formatTaint, type Taint } from '../../../../src/kubernetes/taint.ts';
 import { partsOf, type ReadyWhen } from '../../../../src/policy/ready-when.ts';

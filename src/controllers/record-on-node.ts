@@ -1,6 +1,6 @@
 import type { Logger } from 'pino';
-import { nodeReference } from '../../kubernetes/event.ts';
-import type { RecordedEvent } from '../../policy/reporting/recorded-event.ts';
+import { nodeReference } from '../kubernetes/event.ts';
+import type { RecordedEvent } from '../policy/reporting/recorded-event.ts';
 
 /** Records something about a Node: an Event on it, and a line of the log. */
 export type RecordOnNode = (

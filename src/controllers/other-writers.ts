@@ -1,6 +1,6 @@
-import type { ApiClient } from '../../cluster/client/api-client.ts';
-import { findObject } from '../../cluster/client/find-object.ts';
-import { describeOwner, fieldOwner, managedFieldsOf } from '../../objects/managed-fields.ts';
+import type { ApiClient } from '../cluster/client/api-client.ts';
+import { findObject } from '../cluster/client/find-object.ts';
+import { describeOwner, fieldOwner, managedFieldsOf } from '../objects/managed-fields.ts';
 
 /**
  * The last writer of the taints of the node, except taintkeeper, in words. Undefined if the node or the field does not exist: a field that was removed

@@ -1,11 +1,18 @@
-import { ownValue } from '../../kubernetes/label-selector.ts';
-import { formatTaint, type TAINT_EFFECTS, type Taint } from '../../kubernetes/taint.ts';
-import { isTransientTaintKey } from '../../kubernetes/transient-taints.ts';
-import type { TaintPolicy } from '../../policy/policy.ts';
-import type { NodeView } from '../node-view.ts';
+import { ownValue, type StringMap } from '../kubernetes/label-selector.ts';
+import { formatTaint, type Taint } from '../kubernetes/taint.ts';
+import { isTransientTaintKey } from '../kubernetes/transient-taints.ts';
+import type { TaintPolicy } from './policy.ts';
+import { requiredTaintRule } from './required-taint-rule.ts';
 
 /** A label that the kubelet sends in the request that creates its Node (initialNode of k8s.io/kubernetes/pkg/kubelet). */
 const HOSTNAME = 'kubernetes.io/hostname';
+
+/** The parts of a Node that its policy follows from. */
+interface TaintedNode {
+  readonly name: string;
+  readonly labels: StringMap;
+  readonly taints: readonly Taint[];
+}
 
 /** The policy that requires the present taints of one node. */
 export interface PolicyFromNode {
@@ -19,11 +26,11 @@ export interface PolicyFromNode {
 /**
  * A policy that requires the taints that the node carries. If the Node is deleted, it gets them when it registers again.
  */
-export function policyFromNode({ name, labels, taints }: NodeView): PolicyFromNode {
+export function policyFromNode({ name, labels, taints }: TaintedNode): PolicyFromNode {
   const hostname = ownValue(labels, HOSTNAME);
   const leftOut = taints.filter(({ key }) => isTransientTaintKey(key));
   const lasting = taints.filter(({ key }) => !isTransientTaintKey(key));
-  const rules = lasting.toSorted((a, b) => (formatTaint(a) < formatTaint(b) ? -1 : 1)).map(ruleFor);
+  const rules = lasting.toSorted((a, b) => (formatTaint(a) < formatTaint(b) ? -1 : 1)).map(requiredTaintRule);
   const policy: TaintPolicy | undefined =
     hostname && rules.length > 0
       ? {
@@ -33,13 +40,4 @@ export function policyFromNode({ name, labels, taints }: NodeView): PolicyFromNo
         }
       : undefined;
   return { policy, leftOut, hasHostname: Boolean(hostname) };
-}
-
-function ruleFor({ key, value, effect }: Taint) {
-  return {
-    key,
-    ...(value ? { value } : {}),
-    effect: effect as (typeof TAINT_EFFECTS)[number],
-    ensure: 'Always' as const,
-  };
 }

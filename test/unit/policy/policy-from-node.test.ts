@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest';
-import { policyFromNode } from '../../../../src/judge/policy/policy-from-node.ts';
-import type { Taint } from '../../../../src/kubernetes/taint.ts';
-import { parsePolicy } from '../../../../src/policy/policy.ts';
+import type { Taint } from '../../../src/kubernetes/taint.ts';
+import { parsePolicy } from '../../../src/policy/policy.ts';
+import { policyFromNode } from '../../../src/policy/policy-from-node.ts';
 
 const GPU: Taint = { key: 'dedicated', value: 'gpu', effect: 'NoSchedule' };
 const CORDON: Taint = { key: 'node.kubernetes.io/unschedulable', effect: 'NoSchedule' };
@@ -14,7 +14,7 @@ const QUARANTINE: Taint & { timeAdded: string } = {
 const ofNode = (
   taints: readonly Taint[],
   labels: Record<string, string> = { 'kubernetes.io/hostname': 'worker-7.local' },
-) => policyFromNode({ name: 'worker-7', labels, taints, allowRemoval: undefined });
+) => policyFromNode({ name: 'worker-7', labels, taints });
 
 it.each([{ taints: [QUARANTINE, GPU] }, { taints: [GPU, QUARANTINE] }])(
   'requires the taints of the node in order, by its name in the label that the kubelet registers with: $taints',
