@@ -5,12 +5,12 @@ import {
   projectDaemonSet,
   projectNode,
 } from '../cluster/objects/cluster-objects.ts';
+import { type LeftBehind, leftOnDaemonSet, leftOnNode } from '../judge/left-behind.ts';
 import { carriedStartup } from '../judge/startup/startup-requirement.ts';
 import type { StringMap } from '../kubernetes/label-selector.ts';
 import { sameTaint, type Taint } from '../kubernetes/taint.ts';
 import type { Toleration } from '../kubernetes/toleration.ts';
 import type { CompiledTaintPolicy } from '../policy/compiled-taint-policy.ts';
-import { type LeftBehind, leftOnDaemonSet, leftOnNode } from './left-behind.ts';
 
 /** A Node or a DaemonSet, and what taintkeeper left on it. */
 export type Leftover = LeftOnNode | LeftOnDaemonSet;

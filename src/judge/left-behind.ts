@@ -1,8 +1,8 @@
-import { ADDED_ANNOTATION, addedTolerations } from '../judge/added-tolerations.ts';
-import { ALLOW_REMOVAL_ANNOTATION } from '../judge/allow-removal.ts';
-import { STARTUP_BOOT_ANNOTATION } from '../judge/node-boot.ts';
 import { ownValue, type StringMap } from '../kubernetes/label-selector.ts';
 import { formatToleration, type Toleration } from '../kubernetes/toleration.ts';
+import { ADDED_ANNOTATION, addedTolerations } from './added-tolerations.ts';
+import { ALLOW_REMOVAL_ANNOTATION } from './allow-removal.ts';
+import { STARTUP_BOOT_ANNOTATION } from './node-boot.ts';
 
 /** The annotations that taintkeeper, and users who allow a removal, write on Nodes. `taintkeeper cleanup` removes them. */
 const NODE_ANNOTATIONS = [ALLOW_REMOVAL_ANNOTATION, STARTUP_BOOT_ANNOTATION];

@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { leftOnDaemonSet, leftOnNode } from '../../../src/cleanup/left-behind.ts';
+import { leftOnDaemonSet, leftOnNode } from '../../../src/judge/left-behind.ts';
 
 const MASTER = { key: 'master', operator: 'Exists', effect: 'NoSchedule' };
 const GPU = { key: 'gpu', operator: 'Equal', value: 'a100', effect: 'NoExecute' };
