@@ -82,7 +82,7 @@ export function trackRepairProblems(options: {
       );
     },
     clearWriteFault: writeFaults.clear,
-    has: (node) => writeFaults.messageOf(node) !== undefined || conflicts.has(node) || evicting.has(node),
+    has: (node) => writeFaults.has(node) || conflicts.has(node) || evicting.has(node),
     list: () => [
       ...problemsOf(
         [...conflicts].flatMap(([node, found]) =>

@@ -62,6 +62,8 @@ export interface StartupWaits extends Controller {
   clearWriteFault(node: string, inConflict: readonly string[]): void;
   /** What the startup taints of the node wait for, in words. */
   startupOn(node: string): string | undefined;
+  /** Whether startup taints of the node wait, or a write of them had no effect. */
+  hasProblems(node: string): boolean;
   problems(): readonly ReportedProblem[];
 }
 
@@ -142,6 +144,7 @@ export function startStartupWaits(run: Run, options: StartupWaitsOptions): Start
     setWriteFault: (node, changes, fault) => writeFaults.set(node, policiesOf(changes), fault),
     clearWriteFault: writeFaults.clear,
     startupOn: waitingNodes.textOn,
+    hasProblems: (node) => waitingNodes.textOn(node) !== undefined || writeFaults.has(node),
     problems,
     stop: async () => void (await Promise.all([replicas.stop(), pods.stop(), csiNodes.stop()])),
   };
