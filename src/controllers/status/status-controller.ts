@@ -8,7 +8,8 @@ import { orAborted } from '../../runtime/abort.ts';
 import type { SyncState, WatchedDaemonSets, WatchedNodes } from '../cluster-watches.ts';
 import { CONFLICT_PAUSE_MS, type Controller, type Run, startController, startControllerQueue } from '../controller.ts';
 import type { Reports } from '../reports.ts';
-import { type EvaluatedPolicy, type Evaluation, evaluatePolicies, type Reading } from './evaluate-policies.ts';
+import type { Reading } from './compared-kinds.ts';
+import { type EvaluatedPolicy, type Evaluation, evaluatePolicies } from './evaluate-policies.ts';
 import { isToWrite, type WrittenStatus } from './stored-status.ts';
 
 export interface PolicyStatusOptions {
@@ -88,7 +89,7 @@ export function startPolicyStatus(run: Run, options: PolicyStatusOptions): Contr
       now: client.now(),
     });
     violators = new Map(evaluation.policies.map(({ policy, violators }) => [policy.uid, violators]));
-    count(evaluation);
+    setMetrics(evaluation);
     outdated = new Map(
       evaluation.policies
         .filter(({ policy, status }) => isToWrite(policy.status, status, written.get(policy.uid)))
@@ -103,7 +104,7 @@ export function startPolicyStatus(run: Run, options: PolicyStatusOptions): Contr
     return nodes.isSynced() && daemonSets.isSynced() ? CHECK_AGAIN_MS : CHECK_UNREAD_AGAIN_MS;
   }
 
-  function count({ problems, policies: evaluated }: Evaluation): void {
+  function setMetrics({ problems, policies: evaluated }: Evaluation): void {
     metrics.stalled(problems);
     metrics.violating(
       evaluated.flatMap(({ policy: { kind, name }, status: { violating = 0 } }) =>
