@@ -28,7 +28,6 @@ export interface PolicyStatusOptions {
   readonly stuckPods: () => readonly StuckPod[];
 }
 
-const NAME = 'policy-status';
 /** The policies are evaluated again after this time, whatever the watches show. */
 const CHECK_AGAIN_MS = 60_000;
 /** The same while not all nodes and DaemonSets are known. Nothing else shows that lists fail for too long. */
@@ -49,9 +48,9 @@ export function startPolicyStatus(run: Run, options: PolicyStatusOptions): Contr
   const written = new Map<string, WrittenStatus>();
   /** Whether a controller has reported something since the last evaluation, such as a right: refused writes are then tried again. */
   let hasNews = false;
-  const reconciler = startController(run, NAME, reconcile, { pauseMs: PAUSE_MS });
+  const reconciler = startController(run, 'policy-status', reconcile, { pauseMs: PAUSE_MS });
   // A status that the API server refuses has a back-off of its own, and delays no other.
-  const writes = startControllerQueue(run, NAME, { work: write, concurrency: 1 });
+  const writes = startControllerQueue(run, 'policy-status-write', { work: write, concurrency: 1 });
   // The controllers also report what they register for a new policy.
   reports.changes.subscribe(() => {
     hasNews = true;
