@@ -20,7 +20,7 @@ interface StartupPod extends DaemonPodOnNode {
 }
 
 /** The node whose pods are asked for. */
-export type PodsOf = Pick<StoredNode, 'name' | 'createdAt'>;
+export type AskedNode = Pick<StoredNode, 'name' | 'createdAt'>;
 
 /** A watch of the pods of one DaemonSet. */
 interface PodWatch {
