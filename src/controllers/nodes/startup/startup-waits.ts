@@ -22,7 +22,7 @@ import { watchCsiNodes } from './csi-nodes.ts';
 import { startReplicaPods } from './replica-pods.ts';
 import { policiesOf, recordStartupChanges, type StartupChanges } from './startup-changes.ts';
 import { watchStartupPods } from './startup-pods.ts';
-import { type StartupWatches, sourcesOf } from './startup-sources.ts';
+import { sourcesOf } from './startup-sources.ts';
 import { MAX_NODE_TEXT, trackWaitingNodes } from './waiting-nodes.ts';
 
 export interface StartupWaitsOptions {
@@ -118,25 +118,15 @@ export function startStartupWaits(run: Run, options: StartupWaitsOptions): Start
       const { name } = node;
       asking.delete(name);
       const podsOnNode = pods.on(node);
-      let readsCsiNode = false;
-      const watches: StartupWatches = {
-        daemonSets,
-        pods: podsOnNode,
-        csiNodes: {
-          on(node) {
-            readsCsiNode = true;
-            return csiNodes.on(node);
-          },
-        },
-        rights,
-      };
+      const csiNode = csiNodes.of(name);
+      const sources = sourcesOf({ daemonSets, pods: podsOnNode, csiNode, rights });
       const result = step(({ parts }, startup) => {
         asking.add(name);
-        return startupBlockers(parts, node, sourcesOf(node, watches), startup);
+        return startupBlockers(parts, node, sources, startup);
       });
       // An unreadable DaemonSet, for example, is waited for without pods.
       podsOnNode.end();
-      if (!readsCsiNode) csiNodes.end(name);
+      csiNode.end();
       return result;
     },
     observe: waitingNodes.observe,
