@@ -4,16 +4,14 @@ import type { ClusterDaemonSet, ClusterNode } from '../../../cluster/objects/clu
 import type { ClusterPolicies } from '../../../cluster/policies/policies.ts';
 import type { Entry } from '../../../cluster/watch/cached-objects.ts';
 import type { StoredNode } from '../../../judge/node-view.ts';
-import { protectedStartupTaintsAmong, startupFaults } from '../../../judge/policy/startup-faults.ts';
 import { startupBlockers } from '../../../judge/startup/startup-readiness.ts';
 import type { StartupFacts, StartupStep } from '../../../judge/startup/startup-step.ts';
 import type { ReadyDaemonSet } from '../../../policy/ready-when.ts';
 import type { RecordedEvent } from '../../../policy/reporting/recorded-event.ts';
-import { shorten } from '../../../text/printable.ts';
 import type { SyncState, WatchedDaemonSets } from '../../cluster-watches.ts';
 import type { Controller, Run } from '../../controller.ts';
 import type { Rights } from '../../optional-rights.ts';
-import { problemsOf, type ReportedProblem } from '../../reports.ts';
+import type { ReportedProblem } from '../../reports.ts';
 import type { PerNode } from '../per-node.ts';
 import { recordOnNode } from '../record-on-node.ts';
 import { trackWriteFaults, type WriteFault } from '../write-faults.ts';
@@ -22,8 +20,9 @@ import { watchCsiNodes } from './csi-nodes.ts';
 import { startReplicaPods } from './replica-pods.ts';
 import { policiesOf, recordStartupChanges, type StartupChanges } from './startup-changes.ts';
 import { watchStartupPods } from './startup-pods.ts';
+import { startupProblems } from './startup-problems.ts';
 import { sourcesOf } from './startup-sources.ts';
-import { MAX_NODE_TEXT, trackWaitingNodes } from './waiting-nodes.ts';
+import { trackWaitingNodes } from './waiting-nodes.ts';
 
 export interface StartupWaitsOptions {
   readonly client: ApiClient;
@@ -135,7 +134,8 @@ export function startStartupWaits(run: Run, options: StartupWaitsOptions): Start
     clearWriteFault: writeFaults.clear,
     startupOn: waitingNodes.textOn,
     hasProblems: (node) => waitingNodes.textOn(node) !== undefined || writeFaults.has(node),
-    problems,
+    problems: () =>
+      startupProblems({ policies: compiled(), daemonSets, replicas: replicas.current(), waitingNodes, writeFaults }),
     stop: async () => void (await Promise.all([replicas.stop(), pods.stop(), csiNodes.stop()])),
   };
 
@@ -154,40 +154,6 @@ export function startStartupWaits(run: Run, options: StartupWaitsOptions): Start
     );
     const named = isPermitted ? namedDaemonSets(compiled()) : [];
     pods.watchNew(named.flatMap(({ namespace, name }) => daemonSets.get(name, namespace) ?? []));
-  }
-
-  function daemonSetOf({ namespace, name }: ReadyDaemonSet): ClusterDaemonSet | 'Unreadable' | 'NotRead' | undefined {
-    // Before all of them are listed, none is known to be absent.
-    if (!daemonSets.isSynced()) return 'NotRead';
-    return daemonSets.isUnreadable(name, namespace) ? 'Unreadable' : daemonSets.get(name, namespace)?.value;
-  }
-
-  function problems(): readonly ReportedProblem[] {
-    const all = compiled();
-    const faults = all.flatMap((policy) =>
-      startupFaults(policy, {
-        protectedStartupTaints: protectedStartupTaintsAmong(all),
-        daemonSetOf,
-        replicas: replicas.current(),
-      }).map((fault): ReportedProblem => ({ kind: policy.kind, policy: policy.name, ...fault })),
-    );
-    const writes = problemsOf(
-      writeFaults.concerns((message) => shorten(message, MAX_NODE_TEXT)),
-      'StartupTaintRefused',
-      (texts) => `startup taints cannot be changed: ${texts.join('; ')}`,
-    );
-    const overdue = problemsOf(
-      waitingNodes.overdue(),
-      'StartupTaintDeadlineExceeded',
-      (texts) => `the progress deadline of startup taints has passed: ${texts.join('; ')}`,
-    );
-    const keptOff = problemsOf(
-      waitingNodes.keptOff(),
-      'DaemonSetDoesNotTolerate',
-      (texts) =>
-        `DaemonSets do not tolerate taints that stay on nodes which wait for them: ${texts.join('; ')}. Add the tolerations`,
-    );
-    return [...faults, ...writes, ...keptOff, ...overdue];
   }
 }
 
