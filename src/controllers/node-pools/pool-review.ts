@@ -25,7 +25,7 @@ import { reported } from '../../policy/reporting/status-conditions.ts';
 import { createFairMap, type EntrySource } from '../../runtime/fair-map.ts';
 import { createSubject } from '../../runtime/source.ts';
 import { isNews, type SyncState, type WatchedNodes } from '../cluster-watches.ts';
-import { type Controller, POLICIES_GATHER_MS, type Run, startController } from '../controller.ts';
+import { type Controller, POLICIES_GATHER_MS, type Run, startControllerReconciler } from '../controller.ts';
 import type { Rights } from '../optional-rights.ts';
 import type { Reports } from '../reports.ts';
 
@@ -171,7 +171,7 @@ export function startPoolReview(run: Run, options: PoolReviewOptions): Controlle
   const changes = createSubject();
   const review = poolReview(options, log, changes.next);
   reports.add('nodePools', { changes, conditions: (policy) => reported('Ready', review.undeclared(policy)) });
-  const reconciler = startController(run, 'node-pools', review.reconcile, { pauseMs: POLICIES_GATHER_MS });
+  const reconciler = startControllerReconciler(run, 'node-pools', review.reconcile, { pauseMs: POLICIES_GATHER_MS });
   nodes.changes.subscribe((change) => {
     if (change.type !== 'deleted' && isNews(change) && review.see(change.entry.value)) reconciler.trigger();
   }, signal);

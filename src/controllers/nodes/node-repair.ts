@@ -10,7 +10,13 @@ import type { RecordedEvent } from '../../policy/reporting/recorded-event.ts';
 import { longLoop } from '../../runtime/long-loop.ts';
 import { createSubject, type Source } from '../../runtime/source.ts';
 import { type ExistingNodes, isNews, type SyncState, type WatchedDaemonSets } from '../cluster-watches.ts';
-import { CONFLICT_PAUSE_MS, type Controller, type Run, startController, startControllerQueue } from '../controller.ts';
+import {
+  CONFLICT_PAUSE_MS,
+  type Controller,
+  type Run,
+  startControllerQueue,
+  startControllerReconciler,
+} from '../controller.ts';
 import type { Rights } from '../optional-rights.ts';
 import type { Reports } from '../reports.ts';
 import { type NodeEvents, trackNodeEvents } from './node-events.ts';
@@ -76,7 +82,7 @@ export function startNodeRepair(run: Run, options: NodeRepairOptions): NodeRepai
   const writer = nodeWriter(client, kept, signal);
   const nodeEvents = trackNodeEvents({ kept, problems, recordEvent, metrics, log });
   const parts: Parts = { steps, startup, writer, problems, nodeEvents };
-  const sweep = startController(run, 'node-sweep', sweepNodes);
+  const sweep = startControllerReconciler(run, 'node-sweep', sweepNodes);
 
   nodes.changes.subscribe(onNode, signal);
   policies.changes.subscribe(() => {

@@ -6,7 +6,13 @@ import type { StuckPod } from '../../judge/policy/findings.ts';
 import type { PatchedDaemonSet } from '../../policy/reporting/policy-status.ts';
 import { orAborted } from '../../runtime/abort.ts';
 import type { SyncState, WatchedDaemonSets, WatchedNodes } from '../cluster-watches.ts';
-import { CONFLICT_PAUSE_MS, type Controller, type Run, startController, startControllerQueue } from '../controller.ts';
+import {
+  CONFLICT_PAUSE_MS,
+  type Controller,
+  type Run,
+  startControllerQueue,
+  startControllerReconciler,
+} from '../controller.ts';
 import type { Reports } from '../reports.ts';
 import type { Reading } from './compared-kinds.ts';
 import { type EvaluatedPolicy, type Evaluation, evaluatePolicies } from './evaluate-policies.ts';
@@ -48,7 +54,7 @@ export function startPolicyStatus(run: Run, options: PolicyStatusOptions): Contr
   const written = new Map<string, WrittenStatus>();
   /** Whether a controller has reported something since the last evaluation, such as a right: refused writes are then tried again. */
   let hasNews = false;
-  const reconciler = startController(run, 'policy-status', reconcile, { pauseMs: PAUSE_MS });
+  const reconciler = startControllerReconciler(run, 'policy-status', reconcile, { pauseMs: PAUSE_MS });
   // A status that the API server refuses has a back-off of its own, and delays no other.
   const writes = startControllerQueue(run, 'policy-status-write', { work: write, concurrency: 1 });
   // The controllers also report what they register for a new policy.

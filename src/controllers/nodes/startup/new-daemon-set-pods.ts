@@ -5,7 +5,7 @@ import type { Found } from '../../../judge/startup/blocker.ts';
 import type { DaemonPodOnNode } from '../../../judge/startup/daemon-readiness.ts';
 import type { ReadyDaemonSet } from '../../../policy/ready-when.ts';
 import type { DaemonSets } from '../../cluster-watches.ts';
-import { type Run, startController } from '../../controller.ts';
+import { type Run, startControllerReconciler } from '../../controller.ts';
 import { type AskedNode, allFound, podWatches } from './pod-watches.ts';
 
 /** The pods of DaemonSets that were created or changed since their watches began. */
@@ -57,7 +57,7 @@ export function watchNewDaemonSetPods(
   const missingSince = new Map<string, number>();
   /** The nodes whose missing pods may have been missed. */
   const doubted = new Set<string>();
-  const checks = startController(run, 'startup-missing-pods', doubtMissing);
+  const checks = startControllerReconciler(run, 'startup-missing-pods', doubtMissing);
   return {
     on({ name, createdAt = 0 }, awaited) {
       const found: Found<readonly DaemonPodOnNode[]>[] = [];
