@@ -1,5 +1,5 @@
 import { type ApiError, isTooLarge } from '../../cluster/client/api-error.ts';
-import type { Concern } from '../reports.ts';
+import type { Concern } from './concerns.ts';
 import type { PerNode } from './per-node.ts';
 
 /** Why an update of a node has no effect. */

@@ -5,7 +5,8 @@ import type { ReadyDaemonSet } from '../../../policy/ready-when.ts';
 import type { ReplicaPod } from '../../../scheduling/replica-spread.ts';
 import { shorten } from '../../../text/printable.ts';
 import type { SyncState, WatchedDaemonSets } from '../../cluster-watches.ts';
-import { problemsOf, type ReportedProblem } from '../../reports.ts';
+import type { ReportedProblem } from '../../reports.ts';
+import { problemsOf } from '../concerns.ts';
 import type { WriteFaults } from '../write-faults.ts';
 import { MAX_NODE_TEXT, type WaitingNodes } from './waiting-nodes.ts';
 

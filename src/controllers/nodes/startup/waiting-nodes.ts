@@ -5,7 +5,7 @@ import type { StartupStep } from '../../../judge/startup/startup-step.ts';
 import { overdueAdvice, type WaitingTaint, waitingText } from '../../../judge/startup/waiting-taint.ts';
 import { taintIdentity } from '../../../kubernetes/taint.ts';
 import { shorten } from '../../../text/printable.ts';
-import type { Concern } from '../../reports.ts';
+import type { Concern } from '../concerns.ts';
 import type { PerNode } from '../per-node.ts';
 import type { RecordOnNode } from '../record-on-node.ts';
 
