@@ -6,6 +6,7 @@ import { concernsUs, hiddenPools, listPools, type PoolApi, servedPoolApis } from
 import type { ClusterNode } from '../../cluster/objects/cluster-objects.ts';
 import type { ClusterPolicies } from '../../cluster/policies/policies.ts';
 import type { PolicyObject } from '../../cluster/policies/policy-object.ts';
+import { isNews } from '../../cluster/watch/cached-objects.ts';
 import { taintIdentity } from '../../kubernetes/taint.ts';
 import { type PoolNote, poolCondition } from '../../node-pools/pool-condition.ts';
 import {
@@ -24,7 +25,7 @@ import type { RecordedEvent } from '../../policy/reporting/recorded-event.ts';
 import { reported } from '../../policy/reporting/status-conditions.ts';
 import { createFairMap, type EntrySource } from '../../runtime/fair-map.ts';
 import { createSubject } from '../../runtime/source.ts';
-import { isNews, type SyncState, type WatchedNodes } from '../cluster-watches.ts';
+import type { SyncState, WatchedNodes } from '../cluster-watches.ts';
 import { type Controller, POLICIES_GATHER_MS, type Run, startControllerReconciler } from '../controller.ts';
 import type { Rights } from '../optional-rights.ts';
 import type { Reports } from '../reports.ts';

@@ -3,13 +3,13 @@ import { isFinal } from '../../cluster/client/api-error.ts';
 import type { ServiceRef } from '../../cluster/installation/service-ref.ts';
 import type { ClusterNode } from '../../cluster/objects/cluster-objects.ts';
 import type { ClusterPolicies } from '../../cluster/policies/policies.ts';
-import type { Change, Entry } from '../../cluster/watch/cached-objects.ts';
+import { type Change, type Entry, isNews } from '../../cluster/watch/cached-objects.ts';
 import type { NodeStep } from '../../judge/node/node-step.ts';
 import type { Taint } from '../../kubernetes/taint.ts';
 import type { RecordedEvent } from '../../policy/reporting/recorded-event.ts';
 import { longLoop } from '../../runtime/long-loop.ts';
 import { createSubject, type Source } from '../../runtime/source.ts';
-import { type ExistingNodes, isNews, type SyncState, type WatchedDaemonSets } from '../cluster-watches.ts';
+import type { ExistingNodes, SyncState, WatchedDaemonSets } from '../cluster-watches.ts';
 import {
   CONFLICT_PAUSE_MS,
   type Controller,

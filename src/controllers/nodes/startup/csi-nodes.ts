@@ -1,8 +1,8 @@
 import type { ApiClient } from '../../../cluster/client/api-client.ts';
+import { isNews } from '../../../cluster/watch/cached-objects.ts';
 import type { Found } from '../../../judge/startup/blocker.ts';
 import type { CsiNodeView } from '../../../judge/startup/csi-drivers.ts';
 import { viewCsiNode } from '../../../objects/csi-node-object.ts';
-import { isNews } from '../../cluster-watches.ts';
 import type { Run } from '../../controller.ts';
 import type { PerNode } from '../per-node.ts';
 import { foundIn, type GroupedWatch, watchGroup } from './watch-group.ts';
