@@ -165,7 +165,7 @@ export const ROWS: readonly Row[] = [
           legend: '{{controller}}',
         },
       ),
-      graph('Queues', 'short', 'Keys that wait in the work queue of each controller.', {
+      graph('Queues', 'short', 'Keys in the work queue of each controller that are due or in progress.', {
         expr: `max by (controller) (taintkeeper_queue_depth{${HERE}})`,
         legend: '{{controller}}',
       }),

@@ -99,7 +99,7 @@ export function clusterMetrics(registers: Registry[]): ClusterMetrics {
   const queues = new Map<string, () => number>();
   new Gauge({
     name: 'taintkeeper_queue_depth',
-    help: 'On the leader: keys that wait in the work queue of the controller.',
+    help: 'On the leader: keys in the work queue of the controller that are due or in progress.',
     labelNames: ['controller'],
     registers,
     collect() {

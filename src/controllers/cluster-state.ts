@@ -11,7 +11,7 @@ export interface ClusterState {
   revision(): number;
   nodes(): ClusterNode[];
   daemonSets(): ClusterDaemonSet[];
-  /** Whether another writer removes the taint from the node repeatedly. */
+  /** Whether another writer undid the leader's changes of the node's taint repeatedly. */
   isInConflict(node: string, taint: Taint): boolean;
   /** What the startup taints of the node wait for, in words. */
   startupOn(node: string): string | undefined;

@@ -4,7 +4,7 @@ import {
   keepDaemonSet,
   keepNode,
 } from '../cluster/objects/cluster-objects.ts';
-import type { Change, ObjectName } from '../cluster/watch/cached-objects.ts';
+import { type Change, isNews, type ObjectName } from '../cluster/watch/cached-objects.ts';
 import { watchResource } from '../cluster/watch/watch-cache.ts';
 import type { WatchCache, WatchOptions } from '../cluster/watch/watch-options.ts';
 import { orAborted } from '../runtime/abort.ts';
@@ -118,9 +118,4 @@ export function watchCluster(
 function handled<T>(promise: Promise<T>): Promise<T> {
   promise.catch(() => {});
   return promise;
-}
-
-/** Whether the kept part of an object has changed. */
-export function isNews<T>(change: Change<T>): boolean {
-  return change.type !== 'modified' || change.entry.value !== change.previous.value;
 }

@@ -24,7 +24,7 @@ export interface Controller {
 }
 
 /** A reconciler whose runs are counted. */
-export function startController(
+export function startControllerReconciler(
   { metrics, log, signal }: Run,
   name: string,
   reconcile: () => Promise<number | undefined>,

@@ -3,7 +3,6 @@ import type { SelectingKind } from '../policy/policy.ts';
 import type { NativeReason, ReportedCondition, StalledReason } from '../policy/reporting/status-conditions.ts';
 import { reported } from '../policy/reporting/status-conditions.ts';
 import { createSubject, type Source } from '../runtime/source.ts';
-import { atMost } from '../text/counts.ts';
 
 interface ProblemOf<Kind, Reason> {
   readonly kind: Kind;
@@ -32,39 +31,6 @@ function isStalled(problem: ReportedProblem): problem is ReportedProblem & { rea
   return problem.kind !== 'TolerationRestriction' || problem.reason === UNKNOWN_FIELDS;
 }
 
-/** Nodes or taints that the message of a problem names at most. */
-const MAX_NAMED = 5;
-
-/** A node or a taint that the problem of TaintPolicies is about. */
-export interface Concern {
-  /** By name. */
-  readonly policies: Iterable<string>;
-  readonly text: string;
-}
-
-/** One problem for each policy, ordered by name. @param message from at most {@link MAX_NAMED} texts, and how many are left out */
-export function problemsOf(
-  concerns: readonly Concern[],
-  reason: StalledReason,
-  message: (texts: readonly string[]) => string,
-): ReportedProblem[] {
-  const byPolicy = Map.groupBy(
-    concerns.flatMap(({ policies, text }) => Array.from(policies, (policy) => ({ policy, text }))),
-    ({ policy }) => policy,
-  );
-  return [...byPolicy.keys()].sort().map((policy) => ({
-    kind: 'TaintPolicy',
-    policy,
-    reason,
-    message: message(
-      atMost(
-        MAX_NAMED,
-        (byPolicy.get(policy) ?? []).map(({ text }) => text),
-      ),
-    ),
-  }));
-}
-
 /** What a controller reports about policies, for their status. */
 export interface Report {
   /** The controller emits on it whenever the report may have changed. */
@@ -77,7 +43,7 @@ export interface Report {
 }
 
 /** The controllers that report. Of problems that are equally bad, the status of a policy has the reason of the first one in this order. */
-export const REPORTERS = ['rights', 'webhooks', 'nodes', 'daemonSets', 'recovery', 'nodePools', 'backstop'] as const;
+const REPORTERS = ['rights', 'webhooks', 'nodes', 'daemonSets', 'recovery', 'nodePools', 'backstop'] as const;
 export type Reporter = (typeof REPORTERS)[number];
 
 /** The reports of all controllers together. */

@@ -26,6 +26,11 @@ export type Change<T> =
     }
   | { readonly type: 'deleted'; readonly entry: Entry<T> };
 
+/** Whether the kept part of an object has changed. */
+export function isNews<T>(change: Change<T>): boolean {
+  return change.type !== 'modified' || change.entry.value !== change.previous.value;
+}
+
 /** The kept parts of a set of objects, which emits their changes. */
 export interface CachedObjects<T> {
   get(name: string, namespace: string): Entry<T> | undefined;
@@ -93,7 +98,7 @@ export function createCachedObjects<T>(options: CachedObjectsOptions<T>): Cached
 
   function put(
     object: unknown,
-    isNews: (found: Identity, known: Identity) => boolean,
+    counts: (found: Identity, known: Identity) => boolean,
     how: { readonly isListed?: true } = {},
   ): string | undefined {
     const identity = readIdentity(object);
@@ -103,7 +108,7 @@ export function createCachedObjects<T>(options: CachedObjectsOptions<T>): Cached
     }
     const key = keyOf(identity.name, identity.namespace);
     const known = entries.get(key);
-    if (known && !isNews(identity, known)) return key;
+    if (known && !counts(identity, known)) return key;
     // Another object of the same name: the known one was deleted, whether or not this one is valid.
     const replaced = known && known.uid !== identity.uid ? known : undefined;
     if (replaced) remove(key, replaced);

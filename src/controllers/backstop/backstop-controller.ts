@@ -14,7 +14,7 @@ import { type NativeCondition, reported } from '../../policy/reporting/status-co
 import { createBackOff } from '../../runtime/back-off.ts';
 import { createSubject } from '../../runtime/source.ts';
 import { ownedByClusterRole } from '../cluster-role-owner.ts';
-import { type Controller, POLICIES_GATHER_MS, type Run, startController } from '../controller.ts';
+import { type Controller, POLICIES_GATHER_MS, type Run, startControllerReconciler } from '../controller.ts';
 import type { Rights } from '../optional-rights.ts';
 import type { ReportedProblem, Reports } from '../reports.ts';
 import {
@@ -74,7 +74,7 @@ export function startBackstop(run: Run, options: BackstopOptions): Controller {
       return found.status === 'True' ? [] : reported('Ready', found);
     },
   });
-  const reconciler = startController(run, 'backstop', reconcile, { onEnd: changes.next });
+  const reconciler = startControllerReconciler(run, 'backstop', reconcile, { onEnd: changes.next });
   policies.changes.subscribe(() => reconciler.restart(POLICIES_GATHER_MS), signal);
   rights.changes.subscribe(() => reconciler.restart(), signal);
   return reconciler;

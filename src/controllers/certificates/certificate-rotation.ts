@@ -7,7 +7,7 @@ import { writeSecret } from '../../cluster/certificates/certificate-secret.ts';
 import type { CertificateSecret } from '../../cluster/certificates/secret-keeper.ts';
 import type { ApiClient } from '../../cluster/client/api-client.ts';
 import type { Source } from '../../runtime/source.ts';
-import { type Controller, type Run, startController } from '../controller.ts';
+import { type Controller, type Run, startControllerReconciler } from '../controller.ts';
 
 /** Certificates age without an event. */
 const CHECK_AGAIN_MS = 10_000;
@@ -59,7 +59,7 @@ function certificateRotation(options: CertificateRotationOptions, log: Logger): 
 /** Renews the certificates in the Secret, and restores them. It does not write the `caBundle` of the webhooks: webhook-registration does. */
 export function startCertificateRotation(run: Run, options: CertificateRotationOptions): Controller {
   const { webhooks, certificates } = options;
-  const reconciler = startController(run, 'certificate-rotation', certificateRotation(options, run.log));
+  const reconciler = startControllerReconciler(run, 'certificate-rotation', certificateRotation(options, run.log));
   for (const { changes } of [webhooks, certificates]) changes.subscribe(() => reconciler.trigger(), run.signal);
   return reconciler;
 }

@@ -6,7 +6,7 @@ import type { PatchedDaemonSet } from '../../policy/reporting/policy-status.ts';
 import type { RecordedEvent } from '../../policy/reporting/recorded-event.ts';
 import { createSubject } from '../../runtime/source.ts';
 import type { Nodes, SyncState, WatchedDaemonSets, WatchedNodes } from '../cluster-watches.ts';
-import { type Controller, type Run, startController } from '../controller.ts';
+import { type Controller, type Run, startControllerReconciler } from '../controller.ts';
 import type { Rights } from '../optional-rights.ts';
 import type { Reports } from '../reports.ts';
 import { addedRecord } from './added-record.ts';
@@ -86,7 +86,7 @@ export function startDaemonSetPatching(run: Run, options: DaemonSetPatchingOptio
     conditions: ({ kind }) =>
       kind === 'TolerationPolicy' && !isAttempted && nodes.isSynced() && daemonSets.isSynced() ? 'pending' : [],
   });
-  const reconciler = startController(run, NAME, reconcile, {
+  const reconciler = startControllerReconciler(run, NAME, reconcile, {
     pauseMs: PAUSE_MS,
     onEnd() {
       if (isAttempted) return;

@@ -6,7 +6,7 @@ import { parseDocuments } from '../../files/documents.ts';
 import { InputError } from '../../files/input-error.ts';
 import { policyAt } from '../../files/policy-files.ts';
 import type { Policy } from '../../policy/policy.ts';
-import { type Controller, type Run, startController } from '../controller.ts';
+import { type Controller, type Run, startControllerReconciler } from '../controller.ts';
 
 /** An annotation of the ConfigMap: the entries that have been created, and are never created again. */
 const CREATED_ANNOTATION = 'taintkeeper.dev/created';
@@ -35,7 +35,7 @@ export function startDefaultPolicies(run: Run, { client, namespace, configMap }:
   const path = namespacedPath('/api/v1', namespace, 'configmaps', configMap);
   /** The problems of entries that were logged: each is logged once. */
   let logged = new Set<string>();
-  return startController(run, 'default-policies', reconcile);
+  return startControllerReconciler(run, 'default-policies', reconcile);
 
   async function reconcile(): Promise<number | undefined> {
     const { metadata, data = {} } = await client.request<ConfigMap>('GET', path);

@@ -3,7 +3,7 @@ import { evictReplica, listReplicas } from '../../cluster/installation/replica-p
 import type { ServiceRef } from '../../cluster/installation/service-ref.ts';
 import { blockedDrain, isCordoned } from '../../scheduling/replica-spread.ts';
 import type { Nodes, SyncState } from '../cluster-watches.ts';
-import { type Controller, type Run, startController } from '../controller.ts';
+import { type Controller, type Run, startControllerReconciler } from '../controller.ts';
 
 /** `kubectl drain` repeats an eviction every five seconds. */
 const CHECK_AGAIN_MS = 5_000;
@@ -26,7 +26,7 @@ export interface DrainReleaseOptions {
  */
 export function startDrainRelease(run: Run, { client, service, pod, nodes, giveWay }: DrainReleaseOptions): Controller {
   let released: string | undefined;
-  const reconciler = startController(run, 'drain-release', reconcile);
+  const reconciler = startControllerReconciler(run, 'drain-release', reconcile);
   return {
     async stop() {
       await reconciler.stop();

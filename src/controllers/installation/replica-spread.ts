@@ -4,7 +4,7 @@ import type { ServiceRef } from '../../cluster/installation/service-ref.ts';
 import { isOnlyLoadable } from '../../scheduling/only-loadable.ts';
 import { freeNodes, replicaToMove } from '../../scheduling/replica-spread.ts';
 import type { Nodes, SyncState } from '../cluster-watches.ts';
-import { type Controller, type Run, startController } from '../controller.ts';
+import { type Controller, type Run, startControllerReconciler } from '../controller.ts';
 
 const CHECK_AGAIN_MS = 15_000;
 const LEAST_PAUSE_MS = 60_000;
@@ -36,7 +36,7 @@ export function startReplicaSpread(run: Run, { client, service, pod, nodes }: Re
   /** The nodes that could have run the replica that was evicted last, and have been free since. */
   let tried: ReadonlySet<string> = new Set();
   let evictedAt = Number.NEGATIVE_INFINITY;
-  return startController(run, 'replica-spread', reconcile);
+  return startControllerReconciler(run, 'replica-spread', reconcile);
 
   async function reconcile(): Promise<number> {
     await nodes.synced;

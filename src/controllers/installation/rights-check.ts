@@ -4,7 +4,7 @@ import { isPermitted } from '../../cluster/rights/access-review.ts';
 import { missingRightText } from '../../cluster/rights/rights.ts';
 import { type OptionalRight, requiredRights } from '../../policy/required-rights.ts';
 import { createSubject } from '../../runtime/source.ts';
-import { type Controller, type Run, startController } from '../controller.ts';
+import { type Controller, type Run, startControllerReconciler } from '../controller.ts';
 import type { Rights } from '../optional-rights.ts';
 import type { ReportedProblem, Reports } from '../reports.ts';
 
@@ -38,7 +38,7 @@ export function startRightsCheck(run: Run, options: RightsCheckOptions): Rights 
     // For native policies, another condition reports it.
     problems: () => found().flatMap(({ right, problem }) => (right === 'nativePolicies' ? [] : [problem])),
   });
-  const reconciler = startController(run, 'permissions', reconcile);
+  const reconciler = startControllerReconciler(run, 'permissions', reconcile);
   policies.changes.subscribe(() => reconciler.restart(), signal);
 
   return {

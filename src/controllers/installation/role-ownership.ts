@@ -1,7 +1,7 @@
 import type { ApiClient } from '../../cluster/client/api-client.ts';
 import { isConflict } from '../../cluster/client/api-error.ts';
 import { clusterRolePath, type OwnerReference } from '../cluster-role-owner.ts';
-import { CONFLICT_PAUSE_MS, type Controller, type Run, startController } from '../controller.ts';
+import { CONFLICT_PAUSE_MS, type Controller, type Run, startControllerReconciler } from '../controller.ts';
 
 interface OwnedRole {
   readonly metadata: {
@@ -32,7 +32,7 @@ export interface RoleOwnershipOptions {
  */
 export function startRoleOwnership(run: Run, { client, clusterRole, namespace }: RoleOwnershipOptions): Controller {
   const path = clusterRolePath(clusterRole);
-  return startController(run, 'role-ownership', reconcile);
+  return startControllerReconciler(run, 'role-ownership', reconcile);
 
   async function reconcile(): Promise<number> {
     const { metadata } = await client.request<OwnedRole>('GET', path);

@@ -6,6 +6,7 @@ import { concernsUs, hiddenPools, listPools, type PoolApi, servedPoolApis } from
 import type { ClusterNode } from '../../cluster/objects/cluster-objects.ts';
 import type { ClusterPolicies } from '../../cluster/policies/policies.ts';
 import type { PolicyObject } from '../../cluster/policies/policy-object.ts';
+import { isNews } from '../../cluster/watch/cached-objects.ts';
 import { createFairMap, type EntrySource } from '../../collections/fair-map.ts';
 import { taintIdentity } from '../../kubernetes/taint.ts';
 import { type PoolNote, poolCondition } from '../../node-pools/pool-condition.ts';
@@ -24,8 +25,8 @@ import { policyReference } from '../../policy/reporting/policy-events.ts';
 import type { RecordedEvent } from '../../policy/reporting/recorded-event.ts';
 import { reported } from '../../policy/reporting/status-conditions.ts';
 import { createSubject } from '../../runtime/source.ts';
-import { isNews, type SyncState, type WatchedNodes } from '../cluster-watches.ts';
-import { type Controller, POLICIES_GATHER_MS, type Run, startController } from '../controller.ts';
+import type { SyncState, WatchedNodes } from '../cluster-watches.ts';
+import { type Controller, POLICIES_GATHER_MS, type Run, startControllerReconciler } from '../controller.ts';
 import type { Rights } from '../optional-rights.ts';
 import type { Reports } from '../reports.ts';
 
@@ -171,7 +172,7 @@ export function startPoolReview(run: Run, options: PoolReviewOptions): Controlle
   const changes = createSubject();
   const review = poolReview(options, log, changes.next);
   reports.add('nodePools', { changes, conditions: (policy) => reported('Ready', review.noteOn(policy)) });
-  const reconciler = startController(run, 'node-pools', review.reconcile, { pauseMs: POLICIES_GATHER_MS });
+  const reconciler = startControllerReconciler(run, 'node-pools', review.reconcile, { pauseMs: POLICIES_GATHER_MS });
   nodes.changes.subscribe((change) => {
     if (change.type !== 'deleted' && isNews(change) && review.see(change.entry.value)) reconciler.trigger();
   }, signal);

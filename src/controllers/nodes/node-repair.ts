@@ -3,14 +3,20 @@ import { isFinal } from '../../cluster/client/api-error.ts';
 import type { ServiceRef } from '../../cluster/installation/service-ref.ts';
 import type { ClusterNode } from '../../cluster/objects/cluster-objects.ts';
 import type { ClusterPolicies } from '../../cluster/policies/policies.ts';
-import type { Change, Entry } from '../../cluster/watch/cached-objects.ts';
-import { type NodeStep, nodeStep } from '../../judge/node/node-step.ts';
+import { type Change, type Entry, isNews } from '../../cluster/watch/cached-objects.ts';
+import type { NodeStep } from '../../judge/node/node-step.ts';
 import type { Taint } from '../../kubernetes/taint.ts';
 import type { RecordedEvent } from '../../policy/reporting/recorded-event.ts';
 import { longLoop } from '../../runtime/long-loop.ts';
 import { createSubject, type Source } from '../../runtime/source.ts';
-import { type ExistingNodes, isNews, type SyncState, type WatchedDaemonSets } from '../cluster-watches.ts';
-import { CONFLICT_PAUSE_MS, type Controller, type Run, startController, startControllerQueue } from '../controller.ts';
+import type { ExistingNodes, SyncState, WatchedDaemonSets } from '../cluster-watches.ts';
+import {
+  CONFLICT_PAUSE_MS,
+  type Controller,
+  type Run,
+  startControllerQueue,
+  startControllerReconciler,
+} from '../controller.ts';
 import type { Rights } from '../optional-rights.ts';
 import type { Reports } from '../reports.ts';
 import { type NodeEvents, trackNodeEvents } from './node-events.ts';
@@ -58,8 +64,8 @@ interface Parts {
 }
 
 /**
- * Keeps nodes as the policies declare them, whether or not the webhook saw the change: watch event → what is missing → one write. {@link nodeStep} has
- * the rules. It needs the present objects, and uses what the leader knows of the Node.
+ * Keeps nodes as the policies declare them, whether or not the webhook saw the change: watch event → what is missing → one write.
+ * {@link RememberedSteps} says what is missing, by the rules of `judge/node/node-step.ts`.
  */
 export function startNodeRepair(run: Run, options: NodeRepairOptions): NodeRepair {
   const { client, nodes, policies, recordEvent, reports } = options;
@@ -76,7 +82,7 @@ export function startNodeRepair(run: Run, options: NodeRepairOptions): NodeRepai
   const writer = nodeWriter(client, kept, signal);
   const nodeEvents = trackNodeEvents({ kept, problems, recordEvent, metrics, log });
   const parts: Parts = { steps, startup, writer, problems, nodeEvents };
-  const sweep = startController(run, 'node-sweep', sweepNodes);
+  const sweep = startControllerReconciler(run, 'node-sweep', sweepNodes);
 
   nodes.changes.subscribe(onNode, signal);
   policies.changes.subscribe(() => {
@@ -157,7 +163,7 @@ function needsWorker({ drift, startup, conflicting, desired }: NodeStep): boolea
 }
 
 function hasProblems(name: string, { nodeEvents, problems, startup }: Parts): boolean {
-  return nodeEvents.has(name) || problems.has(name) || startup.startupOn(name) !== undefined;
+  return nodeEvents.has(name) || problems.has(name) || startup.hasProblems(name);
 }
 
 /**
@@ -175,16 +181,8 @@ async function repair(entry: NodeEntry, parts: Parts): Promise<number | undefine
   startup.observe(entry, step.startup);
   const result = await write(entry, step, parts);
   if (result === undefined || result === 'Written') {
-    // In a conflict, the message of the fault may name the webhook that undoes the writes.
-    const inConflict = step.drift.missing.filter(({ blockedBy }) => blockedBy === 'Conflict');
-    problems.clearWriteFault(
-      name,
-      inConflict.map(({ policy }) => policy.name),
-    );
-    startup.clearWriteFault(
-      name,
-      step.conflicting.flatMap(({ policyNames }) => policyNames),
-    );
+    clearRepairFault(name, step, parts);
+    clearStartupFault(name, step, parts);
   }
   problems.setWouldEvict(name, entry.value.taints, step.drift.missing);
   await problems.setConflicts(name, step.memoryIfUnwritten.conflicts);
@@ -205,7 +203,7 @@ async function write(
   if (desired === undefined) return undefined;
   const changes = taintChangesOf(step);
   const written = await writer.write(entry, desired).catch((error) => {
-    if (isFinal(error)) setWriteFault(name, changes, { kind: 'Refused', error }, parts);
+    if (isFinal(error)) setWriteFault(name, step, changes, { kind: 'Refused', error }, parts);
     throw error;
   });
   if (written.outcome !== 'Written') return written.outcome;
@@ -215,16 +213,32 @@ async function write(
   nodeEvents.recordWritten(entry, { set: stored.set, entriesEnded });
   startup.recordWritten(entry, stored.startup);
   if (undone === undefined) return 'Written';
-  setWriteFault(name, undone, undone.fault, parts);
+  setWriteFault(name, step, undone, undone.fault, parts);
   return 'Undone';
 }
 
-function setWriteFault(
-  name: string,
-  { set, startup: changes }: TaintChanges,
-  fault: WriteFault,
-  { problems, startup }: Parts,
-): void {
-  problems.setWriteFault(name, set, fault);
-  if (policiesOf(changes).length > 0) startup.setWriteFault(name, changes, fault);
+/** @param changes what has no effect. All other changes were stored, or are no longer needed. */
+function setWriteFault(name: string, step: NodeStep, changes: TaintChanges, fault: WriteFault, parts: Parts): void {
+  const { problems, startup } = parts;
+  if (changes.set.length > 0) problems.setWriteFault(name, changes.set, fault);
+  else clearRepairFault(name, step, parts);
+  if (policiesOf(changes.startup).length > 0) startup.setWriteFault(name, changes.startup, fault);
+  else clearStartupFault(name, step, parts);
+}
+
+/** Deletes the fault of required taints. In a conflict, its message may name the webhook that undoes the writes. */
+function clearRepairFault(name: string, { drift }: NodeStep, { problems }: Parts): void {
+  const inConflict = drift.missing.filter(({ blockedBy }) => blockedBy === 'Conflict');
+  problems.clearWriteFault(
+    name,
+    inConflict.map(({ policy }) => policy.name),
+  );
+}
+
+/** The same for startup taints. */
+function clearStartupFault(name: string, { conflicting }: NodeStep, { startup }: Parts): void {
+  startup.clearWriteFault(
+    name,
+    conflicting.flatMap(({ policyNames }) => policyNames),
+  );
 }

@@ -6,7 +6,8 @@ import type { Conflict } from '../../judge/node/undone-changes.ts';
 import { taintCommand } from '../../judge/taint-commands.ts';
 import { formatTaint, type Taint, taintIdentity, valuesOf } from '../../kubernetes/taint.ts';
 import { otherWriterOf } from '../other-writers.ts';
-import { type Concern, problemsOf, type ReportedProblem } from '../reports.ts';
+import type { ReportedProblem } from '../reports.ts';
+import { type Concern, problemsOf } from './concerns.ts';
 import type { PerNode } from './per-node.ts';
 import { trackWriteFaults, type WriteFault } from './write-faults.ts';
 
@@ -82,7 +83,7 @@ export function trackRepairProblems(options: {
       );
     },
     clearWriteFault: writeFaults.clear,
-    has: (node) => writeFaults.messageOf(node) !== undefined || conflicts.has(node) || evicting.has(node),
+    has: (node) => writeFaults.has(node) || conflicts.has(node) || evicting.has(node),
     list: () => [
       ...problemsOf(
         [...conflicts].flatMap(([node, found]) =>

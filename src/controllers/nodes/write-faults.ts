@@ -1,5 +1,5 @@
 import { type ApiError, isTooLarge } from '../../cluster/client/api-error.ts';
-import type { Concern } from '../reports.ts';
+import type { Concern } from './concerns.ts';
 import type { PerNode } from './per-node.ts';
 
 /** Why an update of a node has no effect. */
@@ -16,8 +16,7 @@ export interface WriteFaults {
    * status of each policy.
    */
   set(node: string, policies: Iterable<string>, fault: WriteFault): void;
-  /** The message of the API server, and what to do if the Node is too large. */
-  messageOf(node: string): string | undefined;
+  has(node: string): boolean;
   /** Deletes the fault after a write that the API server stored, unless it concerns one of these policies, whose write is left out. */
   clear(node: string, leftOut: readonly string[]): void;
   /** @param text from the message, which names the node */
@@ -26,6 +25,7 @@ export interface WriteFaults {
 
 interface KnownFault {
   readonly policies: ReadonlySet<string>;
+  /** That of the API server, and what to do if the Node is too large. */
   readonly message: string;
   /** Equal for equal faults. */
   readonly cause: string;
@@ -42,7 +42,7 @@ export function trackWriteFaults(kept: PerNode, onChange: () => void): WriteFaul
       faults.set(node, { policies, message, cause });
       onChange();
     },
-    messageOf: (node) => faults.get(node)?.message,
+    has: (node) => faults.has(node),
     clear(node, leftOut) {
       const concerned = faults.get(node)?.policies;
       if (!concerned || leftOut.some((policy) => concerned.has(policy))) return;

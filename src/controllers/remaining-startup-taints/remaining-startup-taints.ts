@@ -1,5 +1,6 @@
 import type { ApiClient } from '../../cluster/client/api-client.ts';
 import type { ClusterPolicies } from '../../cluster/policies/policies.ts';
+import { isNews } from '../../cluster/watch/cached-objects.ts';
 import {
   remainingStartupTaints,
   remainingText,
@@ -7,7 +8,7 @@ import {
 } from '../../judge/startup/remaining-startup-taints.ts';
 import { formatTaint } from '../../kubernetes/taint.ts';
 import type { RecordedEvent } from '../../policy/reporting/recorded-event.ts';
-import { isNews, type WatchedNodes } from '../cluster-watches.ts';
+import type { WatchedNodes } from '../cluster-watches.ts';
 import { addChanged, type Controller, type Run, startControllerQueue } from '../controller.ts';
 import { otherWriterOf } from '../other-writers.ts';
 import { recordOnNode } from '../record-on-node.ts';

@@ -2,29 +2,22 @@ import type { PolicyObject } from '../../cluster/policies/policy-object.ts';
 import type { DaemonSetView } from '../../judge/daemon-set-view.ts';
 import type { StoredNode } from '../../judge/node-view.ts';
 import { type Companions, collectCompanions } from '../../judge/policy/companions.ts';
-import {
-  contradictions,
-  contradictionText,
-  type Disagreement,
-  VALUES_DIFFER,
-} from '../../judge/policy/contradictions.ts';
+import { type ComparisonBudget, comparisonBudget } from '../../judge/policy/comparison-budget.ts';
 import { daemonSetFindings, nodeFindings, podFindings, type StuckPod } from '../../judge/policy/findings.ts';
 import { idleNotes } from '../../judge/policy/idle-policy.ts';
-import { misspelledKeys } from '../../judge/policy/misspelled-keys.ts';
-import { keysOf } from '../../judge/policy/node-keys.ts';
 import { startupNotes } from '../../judge/policy/startup-notes.ts';
-import { comparisonBudget, unselectedDaemonSets } from '../../judge/policy/unselected-daemon-sets.ts';
-import { type CompiledTaintPolicy, waitsForDaemonSets } from '../../policy/compiled-taint-policy.ts';
-import { modeOf, type PolicyKind } from '../../policy/policy.ts';
+import type { CompiledTaintPolicy } from '../../policy/compiled-taint-policy.ts';
+import { modeOf } from '../../policy/policy.ts';
 import { selectingPolicies } from '../../policy/policy-index.ts';
 import type { PolicySet } from '../../policy/policy-set.ts';
 import { daemonSetName, type ReadyDaemonSet } from '../../policy/ready-when.ts';
 import { nextPolicyStatus, type PolicyFindings } from '../../policy/reporting/next-policy-status.ts';
-import { ignoredText } from '../../policy/reporting/policy-messages.ts';
 import type { PatchedDaemonSet, PolicyStatus } from '../../policy/reporting/policy-status.ts';
 import { longLoop } from '../../runtime/long-loop.ts';
 import type { SchedulingView } from '../../scheduling/coverage.ts';
-import { type ReportedProblem, type Reports, stalledCondition, UNKNOWN_FIELDS } from '../reports.ts';
+import { type ReportedProblem, type Reports, stalledCondition } from '../reports.ts';
+import { type ComparedKind, comparedKinds, type Reading } from './compared-kinds.ts';
+import { daemonSetProblems, ignoredFieldProblems, listProblems, nodeProblems } from './policy-problems.ts';
 
 export interface EvaluationInput {
   readonly objects: readonly PolicyObject[];
@@ -36,8 +29,8 @@ export interface EvaluationInput {
   readonly compiled: PolicySet;
   readonly nodes: readonly StoredNode[];
   readonly daemonSets: readonly (DaemonSetView & SchedulingView)[];
-  /** The namespaces with a DaemonSet that the leader cannot read. */
-  readonly unreadableIn: ReadonlySet<string>;
+  /** The DaemonSets that the leader cannot read. An earlier version may be among {@link daemonSets}. */
+  readonly unreadable: readonly ReadyDaemonSet[];
   /** The namespace of taintkeeper. No TolerationPolicy or RecoveryPolicy selects its DaemonSets. */
   readonly ownNamespace: string;
   /** The daemon pods that are Failed on a node where they could run, however short the time. */
@@ -69,153 +62,70 @@ export interface EvaluatedPolicy {
   readonly violators: readonly string[];
 }
 
-type Compiled = PolicySet[keyof PolicySet][number];
+/** A policy, and what it is compared with. */
+interface ComparedPolicy {
+  readonly policy: PolicyObject;
+  /** Undefined for a policy that is not in force. */
+  readonly compiled: PolicySet[keyof PolicySet][number] | undefined;
+  readonly kinds: readonly ComparedKind[];
+}
 
-/** A kind of objects that policies are compared with. */
-export type ComparedKind = 'nodes' | 'daemonSets';
-
-/** Whether all objects of a kind are known, will be known soon, or cannot be listed, and why. */
-export type Reading = 'Read' | 'Pending' | { readonly error: string };
-
-/** What the status of a policy depends on. The right to list one kind may be missing, and the other policies have a status nevertheless. */
-export function comparedKinds(
-  kind: PolicyKind,
-  own: Pick<CompiledTaintPolicy, 'untilReady'> | undefined,
-): readonly ComparedKind[] {
-  switch (kind) {
-    case 'TaintPolicy':
-      return own && waitsForDaemonSets(own) ? ['nodes', 'daemonSets'] : ['nodes'];
-    case 'TolerationRestriction':
-      return [];
-    case 'TolerationPolicy':
-    case 'RecoveryPolicy':
-      return ['nodes', 'daemonSets'];
-  }
+/** The objects that the policies select. */
+interface Selection {
+  readonly nodesOf: (policy: CompiledTaintPolicy) => readonly StoredNode[];
+  readonly companionsOf: Companions['of'];
+  /** Those that TolerationPolicies and RecoveryPolicies can select. */
+  readonly selectableDaemonSets: EvaluationInput['daemonSets'];
+  /** Those of which the present version is known. */
+  readonly currentDaemonSets: EvaluationInput['daemonSets'];
+  readonly unreadableIn: ReadonlySet<string>;
+  /** Of all notes together. */
+  readonly notesBudget: ComparisonBudget;
 }
 
 /** Compares each policy with the cluster. It writes nothing. */
 export async function evaluatePolicies(input: EvaluationInput): Promise<Evaluation> {
-  const { readings, compiled, nodes, pods, reports, patchedBy, audit, violators, now } = input;
-  const daemonSets = input.daemonSets.filter(({ namespace }) => namespace !== input.ownNamespace);
+  const compared = comparedPolicies(input);
+  const isPending = ({ kinds }: ComparedPolicy) => kinds.some((kind) => input.readings[kind] === 'Pending');
+  const pending = new Set(compared.filter(isPending).map(({ policy }) => keyOf(policy.kind, policy.name)));
+  const selection = await select(input);
+  const problems = (await allProblems(compared, selection, input)).filter(
+    ({ kind, policy }) => !pending.has(keyOf(kind, policy)),
+  );
+  const policies: EvaluatedPolicy[] = [];
+  const letOthersRun = longLoop();
+  for (const one of compared) {
+    if (isPending(one)) continue;
+    await letOthersRun();
+    const evaluated = evaluatePolicy(one, selection, problems, input);
+    if (evaluated) policies.push(evaluated);
+  }
+  return { policies, problems };
+}
+
+function comparedPolicies({ objects, compiled }: EvaluationInput): ComparedPolicy[] {
   const { taintPolicies, tolerationPolicies, tolerationRestrictions, recoveryPolicies } = compiled;
-  const byName = new Map(
+  const byKey = new Map(
     [...taintPolicies, ...tolerationPolicies, ...tolerationRestrictions, ...recoveryPolicies].map((one) => [
-      `${one.kind}/${one.name}`,
+      keyOf(one.kind, one.name),
       one,
     ]),
   );
-  const ownOf = ({ kind, name }: Pick<PolicyObject, 'kind' | 'name'>) => byName.get(`${kind}/${name}`);
-  const kindsOf = (policy: PolicyObject) => {
-    const own = ownOf(policy);
-    return comparedKinds(policy.kind, own?.kind === 'TaintPolicy' ? own : undefined);
-  };
-  const objects = input.objects.filter((policy) => kindsOf(policy).every((kind) => readings[kind] !== 'Pending'));
-  const notEvaluated = new Set(
-    input.objects.filter((policy) => !objects.includes(policy)).map(({ kind, name }) => `${kind}/${name}`),
-  );
-  const companions = collectCompanions();
-  const selected = await nodesByPolicy(taintPolicies, nodes, companions);
-  const selectedBy = (policy: CompiledTaintPolicy) => selected.get(policy) ?? [];
-  const problems = [
-    ...input.objects.flatMap(ignoredFieldProblems),
-    ...objects.flatMap((policy) => listProblems(policy, kindsOf(policy), readings)),
-    ...reports.problems(),
-    // A part of the nodes may be known before.
-    ...(readings.nodes === 'Read' ? nodeProblems() : []),
-    ...(readings.nodes === 'Read' && readings.daemonSets === 'Read' ? await daemonSetProblems() : []),
-  ].filter(({ kind, policy }) => !notEvaluated.has(`${kind}/${policy}`));
-  const policies: EvaluatedPolicy[] = [];
-  const letOthersRun = longLoop();
-  for (const policy of objects) {
-    await letOthersRun();
-    const conditions = reports.conditions(policy);
-    if (conditions === 'pending') continue;
-    const before = policy.status as PolicyStatus | undefined;
-    const own = ownOf(policy);
-    const known = violators.get(policy.uid) ?? before?.violators ?? [];
-    const isCompared = kindsOf(policy).every((kind) => readings[kind] === 'Read');
-    const findings = own && (isCompared ? findingsOf(own, known) : 'Unchanged');
-    const status = nextPolicyStatus({
-      kind: policy.kind,
-      before,
-      generation: policy.generation,
-      problems: policy.result.ok ? [] : policy.result.problems,
-      inForce: policy.inForce,
-      mode: policy.inForce && (audit ? 'Audit' : modeOf(policy.inForce.policy)),
-      audit,
-      notes: policy.result.ok && isCompared ? idle(own) : [],
-      reported: [
-        ...conditions,
-        ...problems
-          .filter(({ kind, policy: name }) => kind === policy.kind && name === policy.name)
-          .flatMap(stalledCondition),
-      ],
-      patched: policy.kind === 'TolerationPolicy' ? patchedBy(policy.name) : [],
-      findings,
-      now,
-    });
-    policies.push({ policy, status, violators: findings === 'Unchanged' ? known : (findings?.violators ?? []) });
-  }
-  return { policies, problems };
-
-  function nodeProblems(): ReportedProblem[] {
-    const keys = keysOf(nodes);
-    return [
-      ...taintPolicies.flatMap((policy) =>
-        misspelledKeys(policy, keys, selectedBy(policy), now).map(
-          (message): ReportedProblem => ({ ...problemOf(policy), reason: 'KeyLooksMisspelled', message }),
-        ),
-      ),
-      ...contradictions(taintPolicies, selectedBy).flatMap(contradictionProblems),
-    ];
-  }
-
-  async function daemonSetProblems(): Promise<ReportedProblem[]> {
-    const byName = new Map(input.daemonSets.map((one) => [daemonSetName(one), one]));
-    const surroundings = {
-      daemonSetOf: (one: ReadyDaemonSet) => byName.get(daemonSetName(one)),
-      budget: comparisonBudget(),
-      letOthersRun: longLoop(),
-      now,
-    };
-    const problems: ReportedProblem[] = [];
-    for (const policy of taintPolicies) {
-      for (const { reason, message } of await unselectedDaemonSets(policy, selectedBy(policy), surroundings))
-        problems.push({ ...problemOf(policy), reason, message });
-    }
-    return problems;
-  }
-
-  function idle(own: Compiled | undefined): string[] {
-    if (own?.kind !== 'TaintPolicy') return [];
-    const { notes } = startupNotes(own, {
-      daemonSets: input.daemonSets,
-      isKnown: (namespace) => !input.unreadableIn.has(namespace),
-      companions: companions.of(own),
-    });
-    return [...idleNotes(own, selectedBy(own), nodes.length), ...notes];
-  }
-
-  function findingsOf(own: Compiled, known: readonly string[]): PolicyFindings | undefined {
-    switch (own.kind) {
-      case 'TaintPolicy':
-        return nodeFindings(own, selectedBy(own), known);
-      case 'TolerationPolicy':
-        return daemonSetFindings(own, daemonSets, known);
-      case 'TolerationRestriction':
-        return undefined;
-      case 'RecoveryPolicy':
-        return podFindings(own, daemonSets, pods, known);
-    }
-  }
+  return objects.map((policy) => {
+    const found = byKey.get(keyOf(policy.kind, policy.name));
+    const kinds = comparedKinds(policy.kind, found?.kind === 'TaintPolicy' ? found : undefined);
+    return { policy, compiled: found, kinds };
+  });
 }
 
-/** The nodes that each policy selects. @param companions gets the policies that select a node */
-async function nodesByPolicy(
-  policies: readonly CompiledTaintPolicy[],
-  nodes: readonly StoredNode[],
-  companions: Companions,
-): Promise<ReadonlyMap<CompiledTaintPolicy, readonly StoredNode[]>> {
+function keyOf(kind: PolicyObject['kind'], name: string): string {
+  return `${kind}/${name}`;
+}
+
+async function select({ compiled, nodes, daemonSets, unreadable, ownNamespace }: EvaluationInput): Promise<Selection> {
+  const policies = compiled.taintPolicies;
+  const unreadableNames = new Set(unreadable.map(daemonSetName));
+  const companions = collectCompanions();
   const selected = new Map(policies.map((policy): [CompiledTaintPolicy, StoredNode[]] => [policy, []]));
   const letOthersRun = longLoop();
   for (const node of nodes) {
@@ -224,42 +134,99 @@ async function nodesByPolicy(
     companions.add(selecting);
     for (const policy of selecting) selected.get(policy)?.push(node);
   }
-  return selected;
+  return {
+    nodesOf: (policy) => selected.get(policy) ?? [],
+    companionsOf: companions.of,
+    selectableDaemonSets: daemonSets.filter(({ namespace }) => namespace !== ownNamespace),
+    currentDaemonSets: daemonSets.filter((one) => !unreadableNames.has(daemonSetName(one))),
+    unreadableIn: new Set(unreadable.map(({ namespace }) => namespace)),
+    notesBudget: comparisonBudget(),
+  };
 }
 
-const NAMES: Readonly<Record<ComparedKind, string>> = { nodes: 'nodes', daemonSets: 'DaemonSets' };
+async function allProblems(
+  compared: readonly ComparedPolicy[],
+  { nodesOf, currentDaemonSets }: Selection,
+  { compiled, readings, reports, nodes, now }: EvaluationInput,
+): Promise<ReportedProblem[]> {
+  const taintPolicies = { policies: compiled.taintPolicies, nodesOf, now };
+  // A part of the nodes may be known before.
+  const knowsNodes = readings.nodes === 'Read';
+  return [
+    ...compared.flatMap(({ policy }) => ignoredFieldProblems(policy)),
+    ...compared.flatMap(({ policy, kinds }) => listProblems(policy, kinds, readings)),
+    ...reports.problems(),
+    ...(knowsNodes ? nodeProblems(taintPolicies, nodes) : []),
+    ...(knowsNodes && readings.daemonSets === 'Read' ? await daemonSetProblems(taintPolicies, currentDaemonSets) : []),
+  ];
+}
 
-function listProblems(
-  { kind, name, inForce }: PolicyObject,
-  kinds: readonly ComparedKind[],
-  readings: EvaluationInput['readings'],
-): ReportedProblem[] {
-  // A TolerationRestriction is compared with nothing.
-  if (kind === 'TolerationRestriction' || !inForce) return [];
-  return kinds.flatMap((compared): ReportedProblem[] => {
-    const reading = readings[compared];
-    if (typeof reading === 'string') return [];
-    const message = `the leader cannot list ${NAMES[compared]}: ${reading.error}`;
-    return [{ kind, policy: name, reason: 'NotListed', message }];
+/**
+ * @param problems of all policies
+ * @returns undefined while a controller does not know the conditions of the policy
+ */
+function evaluatePolicy(
+  { policy, compiled, kinds }: ComparedPolicy,
+  selection: Selection,
+  problems: readonly ReportedProblem[],
+  input: EvaluationInput,
+): EvaluatedPolicy | undefined {
+  const { readings, reports, patchedBy, audit, now } = input;
+  const conditions = reports.conditions(policy);
+  if (conditions === 'pending') return undefined;
+  const before = policy.status as PolicyStatus | undefined;
+  const known = input.violators.get(policy.uid) ?? before?.violators ?? [];
+  const isCompared = kinds.every((kind) => readings[kind] === 'Read');
+  const findings = compiled && (isCompared ? findingsOf(compiled, selection, known, input) : 'Unchanged');
+  const ownProblems = problems.filter((problem) => problem.kind === policy.kind && problem.policy === policy.name);
+  const status = nextPolicyStatus({
+    kind: policy.kind,
+    before,
+    generation: policy.generation,
+    problems: policy.result.ok ? [] : policy.result.problems,
+    inForce: policy.inForce,
+    mode: policy.inForce && (audit ? 'Audit' : modeOf(policy.inForce.policy)),
+    audit,
+    notes: policy.result.ok && isCompared ? notesOn(compiled, selection, input) : [],
+    reported: [...conditions, ...ownProblems.flatMap(stalledCondition)],
+    patched: policy.kind === 'TolerationPolicy' ? patchedBy(policy.name) : [],
+    findings,
+    now,
   });
+  const violators = findings === 'Unchanged' ? known : (findings?.violators ?? []);
+  return { policy, status, violators };
 }
 
-function ignoredFieldProblems({ kind, name, inForce }: PolicyObject): ReportedProblem[] {
-  if (!inForce || inForce.ignored.length === 0) return [];
-  return [{ kind, policy: name, reason: UNKNOWN_FIELDS, message: ignoredText(inForce.ignored) }];
+function findingsOf(
+  policy: NonNullable<ComparedPolicy['compiled']>,
+  { nodesOf, selectableDaemonSets }: Selection,
+  known: readonly string[],
+  { pods }: EvaluationInput,
+): PolicyFindings | undefined {
+  switch (policy.kind) {
+    case 'TaintPolicy':
+      return nodeFindings(policy, nodesOf(policy), known);
+    case 'TolerationPolicy':
+      return daemonSetFindings(policy, selectableDaemonSets, known);
+    case 'TolerationRestriction':
+      return undefined;
+    case 'RecoveryPolicy':
+      return podFindings(policy, selectableDaemonSets, pods, known);
+  }
 }
 
-function problemOf({ kind, name }: CompiledTaintPolicy) {
-  return { kind, policy: name };
-}
-
-/** A problem of both policies: either may be the wrong one. */
-function contradictionProblems(contradiction: Disagreement): ReportedProblem[] {
-  const message = contradictionText(contradiction);
-  return [contradiction.first, contradiction.second].map(({ policy: { kind, name } }) => ({
-    kind,
-    policy: name,
-    reason: VALUES_DIFFER,
-    message,
-  }));
+/** Notes on a TaintPolicy, such as that it selects no node, or which DaemonSets its startup taints do not wait for. */
+function notesOn(
+  policy: ComparedPolicy['compiled'],
+  { nodesOf, companionsOf, currentDaemonSets, unreadableIn, notesBudget }: Selection,
+  { nodes }: EvaluationInput,
+): string[] {
+  if (policy?.kind !== 'TaintPolicy') return [];
+  const { notes } = startupNotes(policy, {
+    daemonSets: currentDaemonSets,
+    isKnown: (namespace) => !unreadableIn.has(namespace),
+    companions: companionsOf(policy),
+    budget: notesBudget,
+  });
+  return [...idleNotes(policy, nodesOf(policy), nodes.length), ...notes];
 }

@@ -6,9 +6,16 @@ import type { StuckPod } from '../../judge/policy/findings.ts';
 import type { PatchedDaemonSet } from '../../policy/reporting/policy-status.ts';
 import { orAborted } from '../../runtime/abort.ts';
 import type { SyncState, WatchedDaemonSets, WatchedNodes } from '../cluster-watches.ts';
-import { CONFLICT_PAUSE_MS, type Controller, type Run, startController, startControllerQueue } from '../controller.ts';
+import {
+  CONFLICT_PAUSE_MS,
+  type Controller,
+  type Run,
+  startControllerQueue,
+  startControllerReconciler,
+} from '../controller.ts';
 import type { Reports } from '../reports.ts';
-import { type EvaluatedPolicy, type Evaluation, evaluatePolicies, type Reading } from './evaluate-policies.ts';
+import type { Reading } from './compared-kinds.ts';
+import { type EvaluatedPolicy, type Evaluation, evaluatePolicies } from './evaluate-policies.ts';
 import { isToWrite, type WrittenStatus } from './stored-status.ts';
 
 export interface PolicyStatusOptions {
@@ -27,7 +34,6 @@ export interface PolicyStatusOptions {
   readonly stuckPods: () => readonly StuckPod[];
 }
 
-const NAME = 'policy-status';
 /** The policies are evaluated again after this time, whatever the watches show. */
 const CHECK_AGAIN_MS = 60_000;
 /** The same while not all nodes and DaemonSets are known. Nothing else shows that lists fail for too long. */
@@ -48,9 +54,9 @@ export function startPolicyStatus(run: Run, options: PolicyStatusOptions): Contr
   const written = new Map<string, WrittenStatus>();
   /** Whether a controller has reported something since the last evaluation, such as a right: refused writes are then tried again. */
   let hasNews = false;
-  const reconciler = startController(run, NAME, reconcile, { pauseMs: PAUSE_MS });
+  const reconciler = startControllerReconciler(run, 'policy-status', reconcile, { pauseMs: PAUSE_MS });
   // A status that the API server refuses has a back-off of its own, and delays no other.
-  const writes = startControllerQueue(run, NAME, { work: write, concurrency: 1 });
+  const writes = startControllerQueue(run, 'policy-status-write', { work: write, concurrency: 1 });
   // The controllers also report what they register for a new policy.
   reports.changes.subscribe(() => {
     hasNews = true;
@@ -78,7 +84,7 @@ export function startPolicyStatus(run: Run, options: PolicyStatusOptions): Contr
       compiled: policies.snapshot().compiled,
       nodes: Array.from(nodes.entries(), ({ value }) => value),
       daemonSets: Array.from(daemonSets.entries(), ({ value }) => value),
-      unreadableIn: new Set(Array.from(daemonSets.unreadable(), (one) => one.namespace)),
+      unreadable: [...daemonSets.unreadable()],
       ownNamespace: namespace,
       pods: stuckPods(),
       reports,
@@ -88,7 +94,7 @@ export function startPolicyStatus(run: Run, options: PolicyStatusOptions): Contr
       now: client.now(),
     });
     violators = new Map(evaluation.policies.map(({ policy, violators }) => [policy.uid, violators]));
-    count(evaluation);
+    setMetrics(evaluation);
     outdated = new Map(
       evaluation.policies
         .filter(({ policy, status }) => isToWrite(policy.status, status, written.get(policy.uid)))
@@ -103,7 +109,7 @@ export function startPolicyStatus(run: Run, options: PolicyStatusOptions): Contr
     return nodes.isSynced() && daemonSets.isSynced() ? CHECK_AGAIN_MS : CHECK_UNREAD_AGAIN_MS;
   }
 
-  function count({ problems, policies: evaluated }: Evaluation): void {
+  function setMetrics({ problems, policies: evaluated }: Evaluation): void {
     metrics.stalled(problems);
     metrics.violating(
       evaluated.flatMap(({ policy: { kind, name }, status: { violating = 0 } }) =>

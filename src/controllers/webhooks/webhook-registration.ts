@@ -10,7 +10,7 @@ import { versionInForce } from '../../cluster/policies/policy-object.ts';
 import { reported } from '../../policy/reporting/status-conditions.ts';
 import { orAborted } from '../../runtime/abort.ts';
 import { createSubject, type Source } from '../../runtime/source.ts';
-import { type Controller, POLICIES_GATHER_MS, type Run, startController } from '../controller.ts';
+import { type Controller, POLICIES_GATHER_MS, type Run, startControllerReconciler } from '../controller.ts';
 import type { Reports } from '../reports.ts';
 import { applyWebhooks } from './apply-webhooks.ts';
 import { carriedCas } from './carried-cas.ts';
@@ -78,7 +78,7 @@ export function startWebhookRegistration(run: Run, options: WebhookRegistrationO
       return reported('Ready', { status: 'False', reason: 'NotRegistered', message: notRegistered });
     },
   });
-  const reconciler = startController(run, 'webhook-registration', reconcile, {
+  const reconciler = startControllerReconciler(run, 'webhook-registration', reconcile, {
     onEnd() {
       attempted.resolve();
       changes.next();

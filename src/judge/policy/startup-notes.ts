@@ -6,6 +6,7 @@ import { isEnforcedWithoutAudit } from '../../policy/enforcement.ts';
 import { daemonSetName, isAmong } from '../../policy/ready-when.ts';
 import { atMost } from '../../text/counts.ts';
 import type { DaemonSetView } from '../daemon-set-view.ts';
+import type { ComparisonBudget } from './comparison-budget.ts';
 
 /** Effects of a policy with startup taints that its author may not expect, but that are no problems. */
 export interface StartupNotes {
@@ -22,18 +23,17 @@ interface Surroundings {
   readonly isKnown: (namespace: string) => boolean;
   /** See {@link Companions}. */
   readonly companions: readonly CompiledTaintPolicy[];
+  readonly budget: ComparisonBudget;
 }
 
 /** The most DaemonSets or namespaces that one text names. */
 const MAX_NAMED = 3;
 /** The most other taints that a DaemonSet is compared with. */
 const MAX_OTHER_TAINTS = 8;
-/** The most comparisons of a taint with a toleration, for one policy. It suffices for 500 DaemonSets with 25 tolerations, and 32 taints. */
-const MAX_COMPARED = 400_000;
 
 export function startupNotes(
   policy: CompiledTaintPolicy,
-  { daemonSets, isKnown, companions }: Surroundings,
+  { daemonSets, isKnown, companions, budget }: Surroundings,
 ): StartupNotes {
   if (!isEnforcedWithoutAudit(policy)) return { warnings: [], notes: [] };
   const waits = policy.untilReady.flatMap(({ field, taint, parts }) =>
@@ -57,13 +57,12 @@ export function startupNotes(
       return { taint, text: `taint ${formatTaint(taint)} of ${of}` };
     }),
   );
-  const keepsOff = limitedComparison();
   const leftOut = waits.flatMap(({ all, field, taint }) => {
     const own = { taint, text: 'the taint' };
     const taints = [own, ...startup.filter((one) => one.taint !== taint).slice(0, MAX_OTHER_TAINTS)];
     const byReason = Map.groupBy(
       daemonSets.filter((one) => isAmong(all, one)),
-      (one) => (one.deleting ? 'Deleting' : taints.find((other) => keepsOff(other.taint, one))),
+      (one) => (one.deleting ? 'Deleting' : taints.find((other) => keepsOff(other.taint, one, budget))),
     );
     return [...byReason].flatMap(([reason, found]) => {
       if (reason === undefined) return [];
@@ -85,11 +84,8 @@ function named(what: string, names: readonly string[], most: number): string {
   return `${what}${names.length === 1 ? '' : 's'} ${atMost(most, names).join(', ')}`;
 }
 
-/** Whether a DaemonSet does not tolerate a taint. False after {@link MAX_COMPARED} comparisons: every pod can send reviews of policies. */
-function limitedComparison(): (taint: Taint, daemonSet: DaemonSetView) => boolean {
-  let left = MAX_COMPARED;
-  return (taint, { tolerations, hostNetwork }) => {
-    left -= 1 + tolerations.length;
-    return left >= 0 && !daemonTolerations(tolerations, hostNetwork).some((one) => tolerates(one, taint));
-  };
+/** Whether a DaemonSet does not tolerate a taint. False once the budget is used up. */
+function keepsOff(taint: Taint, { tolerations, hostNetwork }: DaemonSetView, budget: ComparisonBudget): boolean {
+  budget.left -= 1 + tolerations.length;
+  return budget.left >= 0 && !daemonTolerations(tolerations, hostNetwork).some((one) => tolerates(one, taint));
 }

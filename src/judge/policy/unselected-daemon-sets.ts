@@ -3,21 +3,9 @@ import type { CompiledTaintPolicy, UntilReadyTaint } from '../../policy/compiled
 import { isEnforcedWithoutAudit } from '../../policy/enforcement.ts';
 import { daemonSetName, type ReadyDaemonSet } from '../../policy/ready-when.ts';
 import { compiledCoverage, type SchedulingNode, type SchedulingView } from '../../scheduling/coverage.ts';
+import type { ComparisonBudget } from './comparison-budget.ts';
 import { type AgedNode, isPastStartup } from './past-startup.ts';
 import type { StartupFault } from './startup-faults.ts';
-
-/** What comparisons may still cost together, see {@link costOf}. */
-export interface ComparisonBudget {
-  left: number;
-}
-
-/**
- * For all policies of an evaluation, or for one review: a tenth of a second. It suffices to compare ten DaemonSets with 10,000 nodes. Policies name
- * DaemonSets of any user, with any affinity, and every pod can send reviews of policies.
- */
-export function comparisonBudget(): ComparisonBudget {
-  return { left: 400_000 };
-}
 
 interface Surroundings {
   /** Undefined for one that does not exist or is not read. */

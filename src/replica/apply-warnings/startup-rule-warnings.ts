@@ -1,8 +1,9 @@
 import type { StoredNode } from '../../judge/node-view.ts';
+import { comparisonBudget } from '../../judge/policy/comparison-budget.ts';
 import { requiredTaintWarnings } from '../../judge/policy/required-taint-warnings.ts';
 import { protectedStartupTaintsOf, startupFaults } from '../../judge/policy/startup-faults.ts';
 import { startupNotes } from '../../judge/policy/startup-notes.ts';
-import { comparisonBudget, unselectedDaemonSets } from '../../judge/policy/unselected-daemon-sets.ts';
+import { unselectedDaemonSets } from '../../judge/policy/unselected-daemon-sets.ts';
 import type { CompiledTaintPolicy } from '../../policy/compiled-taint-policy.ts';
 import { daemonSetName, type ReadyDaemonSet } from '../../policy/ready-when.ts';
 import { longLoop } from '../../runtime/long-loop.ts';
@@ -28,7 +29,8 @@ export async function startupRuleWarnings(
   const found = (one: ReadyDaemonSet) => daemonSets.get(daemonSetName(one));
   const daemonSetOf = (one: ReadyDaemonSet) => (daemonSets.has(daemonSetName(one)) ? found(one) : 'NotRead');
   const protectedStartupTaints = protectedStartupTaintsOf(policy, [policy, ...others]);
-  const comparison = { daemonSetOf: found, now, budget: comparisonBudget(), letOthersRun: longLoop() };
+  const budget = comparisonBudget();
+  const comparison = { daemonSetOf: found, now, budget, letOthersRun: longLoop() };
   const faults = [
     ...startupFaults(policy, { protectedStartupTaints, replicas, daemonSetOf }),
     ...(await unselectedDaemonSets(policy, selected, comparison)),
@@ -37,6 +39,7 @@ export async function startupRuleWarnings(
     daemonSets: [...byNamespace.values()].flat(),
     isKnown: (namespace) => byNamespace.has(namespace),
     companions,
+    budget,
   });
   const unseenDrivers = policy.untilReady.flatMap(({ field, parts }) =>
     parts.csiDrivers

@@ -1,8 +1,8 @@
 import type { ApiClient } from '../../../cluster/client/api-client.ts';
+import { isNews } from '../../../cluster/watch/cached-objects.ts';
 import type { Found } from '../../../judge/startup/blocker.ts';
 import type { CsiNodeView } from '../../../judge/startup/csi-drivers.ts';
 import { CSI_NODES, viewCsiNode } from '../../../objects/csi-node-object.ts';
-import { isNews } from '../../cluster-watches.ts';
 import type { Run } from '../../controller.ts';
 import type { PerNode } from '../per-node.ts';
 import { foundIn, type GroupedWatch, watchGroup } from './watch-group.ts';
@@ -13,11 +13,18 @@ const RESOURCE = 'startup-csinodes';
 /** The key of the watch that nodes share. */
 const ALL = '';
 
+/** The CSINode of a node, for one step of it. */
+export interface CsiNodeOfNode {
+  /** The CSINode; undefined if the node has none. Starts to watch it. */
+  read(): Found<CsiNodeView | undefined>;
+  /** Ends the step. If the CSINode was not read, the node no longer waits for it, and its watch ends. */
+  end(): void;
+}
+
 /** The CSINodes of the nodes that wait. */
 export interface CsiNodes {
-  /** The CSINode of the node; undefined if it has none. Starts to watch it, until {@link end}. */
-  on(node: string): Found<CsiNodeView | undefined>;
-  end(node: string): void;
+  /** Begins a step of the node. */
+  of(node: string): CsiNodeOfNode;
   stop(): Promise<void>;
 }
 
@@ -39,18 +46,30 @@ export function watchCsiNodes(run: Run, client: ApiClient, kept: PerNode, onChan
   kept.onForget(single.end);
 
   return {
-    on(node) {
-      const found = single.on(node);
-      if (found === undefined) {
-        single.share(node);
-        const { objects } = shared.get(ALL) ?? beginShared();
-        return foundIn(objects, () => objects.get(node)?.value);
-      }
-      return typeof found === 'string' ? found : { value: found.value[0] };
+    of(node) {
+      let isRead = false;
+      return {
+        read() {
+          isRead = true;
+          return find(node);
+        },
+        end() {
+          if (!isRead) single.end(node);
+        },
+      };
     },
-    end: single.end,
     stop: async () => void (await Promise.all([single.stop(), shared.stop()])),
   };
+
+  function find(node: string): Found<CsiNodeView | undefined> {
+    const found = single.on(node);
+    if (found === undefined) {
+      single.share(node);
+      const { objects } = shared.get(ALL) ?? beginShared();
+      return foundIn(objects, () => objects.get(node)?.value);
+    }
+    return typeof found === 'string' ? found : { value: found.value[0] };
+  }
 
   function beginShared(): GroupedWatch<CsiNodeView> {
     const onReading = () => {

@@ -4,7 +4,7 @@ import type { DaemonPodOnNode } from '../../../judge/startup/daemon-readiness.ts
 import type { ReadyDaemonSet } from '../../../policy/ready-when.ts';
 import type { DaemonSets } from '../../cluster-watches.ts';
 import type { Run } from '../../controller.ts';
-import { allFound, type PodsOf, podWatches } from './pod-watches.ts';
+import { type AskedNode, allFound, podWatches } from './pod-watches.ts';
 
 /** The pods of the DaemonSets that nodes wait for. */
 export interface DaemonSetPods {
@@ -12,7 +12,7 @@ export interface DaemonSetPods {
    * The pods of the DaemonSets on a node. Starts to watch them, until {@link retain} ends the watch. NotPermitted if one of them may not be listed, and
    * Unread until all of them have been listed. Undefined if that would take the memory of too many pods.
    */
-  on(node: PodsOf, awaited: readonly ReadyDaemonSet[]): Found<readonly DaemonPodOnNode[]> | undefined;
+  on(node: AskedNode, awaited: readonly ReadyDaemonSet[]): Found<readonly DaemonPodOnNode[]> | undefined;
   /** Ends the watches of other DaemonSets. Asks for the awaited ones only if there is a watch. */
   retain(awaited: () => Iterable<{ readonly uid: string }>): void;
   stop(): Promise<void>;

@@ -5,8 +5,8 @@ import type { Found } from '../../../judge/startup/blocker.ts';
 import type { DaemonPodOnNode } from '../../../judge/startup/daemon-readiness.ts';
 import type { ReadyDaemonSet } from '../../../policy/ready-when.ts';
 import type { DaemonSets } from '../../cluster-watches.ts';
-import { type Run, startController } from '../../controller.ts';
-import { allFound, type PodsOf, podWatches } from './pod-watches.ts';
+import { type Run, startControllerReconciler } from '../../controller.ts';
+import { type AskedNode, allFound, podWatches } from './pod-watches.ts';
 
 /** The pods of DaemonSets that were created or changed since their watches began. */
 export interface NewDaemonSetPods {
@@ -14,7 +14,7 @@ export interface NewDaemonSetPods {
    * The pods of the DaemonSets that were created for a node. Undefined if one of the watches may have missed some. Call {@link end} when the node no
    * longer waits.
    */
-  on(node: PodsOf, awaited: readonly ReadyDaemonSet[]): Found<readonly DaemonPodOnNode[]> | undefined;
+  on(node: AskedNode, awaited: readonly ReadyDaemonSet[]): Found<readonly DaemonPodOnNode[]> | undefined;
   end(node: string): void;
   /** Watches the pods of these DaemonSets, and no others. */
   watch(awaited: readonly Entry<ClusterDaemonSet>[]): void;
@@ -57,7 +57,7 @@ export function watchNewDaemonSetPods(
   const missingSince = new Map<string, number>();
   /** The nodes whose missing pods may have been missed. */
   const doubted = new Set<string>();
-  const checks = startController(run, 'startup-missing-pods', doubtMissing);
+  const checks = startControllerReconciler(run, 'startup-missing-pods', doubtMissing);
   return {
     on({ name, createdAt = 0 }, awaited) {
       const found: Found<readonly DaemonPodOnNode[]>[] = [];

@@ -1,5 +1,5 @@
 import type { Found } from '../../../judge/startup/blocker.ts';
-import { type Run, startController } from '../../controller.ts';
+import { type Run, startControllerReconciler } from '../../controller.ts';
 import { type WatchesByNode, type WatchesByNodeOptions, watchByNode } from './watches-by-node.ts';
 
 /** For how long a node keeps its own watch while others are queued, in milliseconds, once its objects were read. Some nodes are never ready. */
@@ -27,7 +27,7 @@ export function watchInTurn<T>(run: Run, options: Omit<WatchesByNodeOptions<T>, 
   const readSince = new Map<string, number>();
   /** The nodes that get watches of their own in turn. A node stays here until it has one, or needs none. */
   const queued = new Set<string>();
-  const turns = startController(run, 'startup-turns', endTurns);
+  const turns = startControllerReconciler(run, 'startup-turns', endTurns);
 
   return {
     has: watches.has,

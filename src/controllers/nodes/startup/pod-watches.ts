@@ -2,14 +2,14 @@ import type { ApiClient } from '../../../cluster/client/api-client.ts';
 import { namespacedPath } from '../../../cluster/client/object-path.ts';
 import { viewPodReadiness } from '../../../cluster/nodes/node-pods.ts';
 import type { ClusterDaemonSet } from '../../../cluster/objects/cluster-objects.ts';
-import type { Entry } from '../../../cluster/watch/cached-objects.ts';
+import { type Entry, isNews } from '../../../cluster/watch/cached-objects.ts';
 import type { WatchOptions } from '../../../cluster/watch/watch-options.ts';
 import type { StoredNode } from '../../../judge/node-view.ts';
 import type { Found } from '../../../judge/startup/blocker.ts';
 import type { DaemonPodOnNode } from '../../../judge/startup/daemon-readiness.ts';
 import { formatSelector } from '../../../kubernetes/selector-overlap.ts';
 import type { PodObject } from '../../../objects/pod-object.ts';
-import { type DaemonSets, isNews } from '../../cluster-watches.ts';
+import type { DaemonSets } from '../../cluster-watches.ts';
 import type { Run } from '../../controller.ts';
 import { foundIn, watchGroup } from './watch-group.ts';
 
@@ -20,7 +20,7 @@ interface StartupPod extends DaemonPodOnNode {
 }
 
 /** The node whose pods are asked for. */
-export type PodsOf = Pick<StoredNode, 'name' | 'createdAt'>;
+export type AskedNode = Pick<StoredNode, 'name' | 'createdAt'>;
 
 /** A watch of the pods of one DaemonSet. */
 interface PodWatch {

@@ -4,7 +4,7 @@ import type { ServiceRef } from '../../../cluster/installation/service-ref.ts';
 import type { CompiledTaintPolicy } from '../../../policy/compiled-taint-policy.ts';
 import type { ReplicaPod } from '../../../scheduling/replica-spread.ts';
 import type { SyncState } from '../../cluster-watches.ts';
-import { type Controller, type Run, startController } from '../../controller.ts';
+import { type Controller, type Run, startControllerReconciler } from '../../controller.ts';
 
 /** The tolerations of the replicas are read at this interval while a policy has a startup taint. */
 const CHECK_AGAIN_MS = 60_000;
@@ -30,7 +30,7 @@ export interface ReplicaPods extends Controller {
 export function startReplicaPods(run: Run, options: ReplicaPodsOptions): ReplicaPods {
   const { client, service, daemonSets, compiled, onChange } = options;
   let replicas: readonly ReplicaPod[] = [];
-  const reading = startController(run, 'startup-replicas', read);
+  const reading = startControllerReconciler(run, 'startup-replicas', read);
   return { current: () => replicas, restart: reading.restart, stop: reading.stop };
 
   async function read(): Promise<number | undefined> {

@@ -9,7 +9,7 @@ import type { PerNode } from '../per-node.ts';
 import { type DaemonSetPods, watchDaemonSetPods } from './daemon-set-pods.ts';
 import { type NewDaemonSetPods, watchNewDaemonSetPods } from './new-daemon-set-pods.ts';
 import { watchInTurn } from './own-watch-turns.ts';
-import type { PodsOf } from './pod-watches.ts';
+import type { AskedNode } from './pod-watches.ts';
 
 /** The pods on a node, for one step of it. */
 export interface PodsOnNode {
@@ -25,7 +25,7 @@ export interface PodsOnNode {
 /** The pods on the nodes that wait. */
 export interface StartupPods {
   /** Begins a step of the node. Each taint reads pods, and the watches of the node are chosen for all of them together. */
-  on(node: PodsOf): PodsOnNode;
+  on(node: AskedNode): PodsOnNode;
   /** A DaemonSet was added, changed or deleted, or policies no longer name it. */
   retain: DaemonSetPods['retain'];
   /** Watches the new pods of these DaemonSets, which nodes will wait for. */
@@ -99,7 +99,7 @@ export function watchStartupPods(
    * The cheapest watches come first: those of new pods, which exist already, then a watch of the node's own, then watches that nodes share. Undefined if
    * the node has to be queued for a watch of its own. A node that is queued shares none: another of its taints waits for more pods than can be shared.
    */
-  function find(node: PodsOf, awaited: readonly ReadyDaemonSet[]): Found<readonly DaemonPodOnNode[]> | undefined {
+  function find(node: AskedNode, awaited: readonly ReadyDaemonSet[]): Found<readonly DaemonPodOnNode[]> | undefined {
     const { name } = node;
     const found = createdOn(node, awaited) ?? own.on(name);
     if (found !== undefined || own.isQueued(name)) return found;
@@ -110,11 +110,11 @@ export function watchStartupPods(
     return own.on(name);
   }
 
-  function createdOn(node: PodsOf, awaited: readonly ReadyDaemonSet[]) {
+  function createdOn(node: AskedNode, awaited: readonly ReadyDaemonSet[]) {
     return wasDeletedLately(node.name) || own.has(node.name) ? undefined : created.on(node, awaited);
   }
 
-  function sharedOn(node: PodsOf, awaited: readonly ReadyDaemonSet[]) {
+  function sharedOn(node: AskedNode, awaited: readonly ReadyDaemonSet[]) {
     const found = shared.on(node, awaited);
     if (found !== undefined) own.share(node.name);
     return found;

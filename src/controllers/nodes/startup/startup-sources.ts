@@ -1,25 +1,25 @@
-import type { StoredNode } from '../../../judge/node-view.ts';
 import type { Found } from '../../../judge/startup/blocker.ts';
 import type { StartupSources } from '../../../judge/startup/startup-readiness.ts';
 import type { OptionalRight } from '../../../policy/required-rights.ts';
 import type { SyncState, WatchedDaemonSets } from '../../cluster-watches.ts';
 import type { Rights } from '../../optional-rights.ts';
-import type { CsiNodes } from './csi-nodes.ts';
+import type { CsiNodeOfNode } from './csi-nodes.ts';
 import type { PodsOnNode } from './startup-pods.ts';
 import { foundIn } from './watch-group.ts';
 
-/** The watches that `readyWhen` depends on. */
+/** The watches that `readyWhen` depends on, for one step of a node. */
 export interface StartupWatches {
   readonly daemonSets: Pick<WatchedDaemonSets, 'get' | 'entries' | 'unreadable'> &
     Pick<SyncState, 'isSynced' | 'isRefused'>;
   /** Those on the node. */
   readonly pods: Pick<PodsOnNode, 'of'>;
-  readonly csiNodes: Pick<CsiNodes, 'on'>;
+  /** That of the node. */
+  readonly csiNode: Pick<CsiNodeOfNode, 'read'>;
   readonly rights: Pick<Rights, 'permits'>;
 }
 
 /** What `readyWhen` reads for one node, as far as taintkeeper may read it. */
-export function sourcesOf(node: StoredNode, { daemonSets, pods, csiNodes, rights }: StartupWatches): StartupSources {
+export function sourcesOf({ daemonSets, pods, csiNode, rights }: StartupWatches): StartupSources {
   return {
     daemonSets: () =>
       foundIn(daemonSets, () => ({
@@ -28,7 +28,7 @@ export function sourcesOf(node: StoredNode, { daemonSets, pods, csiNodes, rights
         unreadable: daemonSets.unreadable,
       })),
     pods: (awaited) => ifPermitted('listPods', () => pods.of(awaited)),
-    csiNode: () => ifPermitted('listCsiNodes', () => csiNodes.on(node.name)),
+    csiNode: () => ifPermitted('listCsiNodes', csiNode.read),
   };
 
   /** Without the right, a watch would fail again and again. */

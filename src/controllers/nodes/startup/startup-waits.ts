@@ -4,17 +4,15 @@ import type { ClusterDaemonSet, ClusterNode } from '../../../cluster/objects/clu
 import type { ClusterPolicies } from '../../../cluster/policies/policies.ts';
 import type { Entry } from '../../../cluster/watch/cached-objects.ts';
 import type { StoredNode } from '../../../judge/node-view.ts';
-import { protectedStartupTaintsAmong, startupFaults } from '../../../judge/policy/startup-faults.ts';
 import { startupBlockers } from '../../../judge/startup/startup-readiness.ts';
 import type { StartupFacts, StartupStep } from '../../../judge/startup/startup-step.ts';
 import type { ReadyDaemonSet } from '../../../policy/ready-when.ts';
 import type { RecordedEvent } from '../../../policy/reporting/recorded-event.ts';
-import { shorten } from '../../../text/printable.ts';
 import type { SyncState, WatchedDaemonSets } from '../../cluster-watches.ts';
 import type { Controller, Run } from '../../controller.ts';
 import type { Rights } from '../../optional-rights.ts';
 import { recordOnNode } from '../../record-on-node.ts';
-import { problemsOf, type ReportedProblem } from '../../reports.ts';
+import type { ReportedProblem } from '../../reports.ts';
 import type { PerNode } from '../per-node.ts';
 import { trackWriteFaults, type WriteFault } from '../write-faults.ts';
 import { isAwaited, namedDaemonSets } from './awaited-daemon-sets.ts';
@@ -22,8 +20,9 @@ import { watchCsiNodes } from './csi-nodes.ts';
 import { startReplicaPods } from './replica-pods.ts';
 import { policiesOf, recordStartupChanges, type StartupChanges } from './startup-changes.ts';
 import { watchStartupPods } from './startup-pods.ts';
-import { type StartupWatches, sourcesOf } from './startup-sources.ts';
-import { MAX_NODE_TEXT, trackWaitingNodes } from './waiting-nodes.ts';
+import { startupProblems } from './startup-problems.ts';
+import { sourcesOf } from './startup-sources.ts';
+import { trackWaitingNodes } from './waiting-nodes.ts';
 
 export interface StartupWaitsOptions {
   readonly client: ApiClient;
@@ -62,6 +61,8 @@ export interface StartupWaits extends Controller {
   clearWriteFault(node: string, inConflict: readonly string[]): void;
   /** What the startup taints of the node wait for, in words. */
   startupOn(node: string): string | undefined;
+  /** Whether startup taints of the node wait, or a write of them had no effect. */
+  hasProblems(node: string): boolean;
   problems(): readonly ReportedProblem[];
 }
 
@@ -116,25 +117,15 @@ export function startStartupWaits(run: Run, options: StartupWaitsOptions): Start
       const { name } = node;
       asking.delete(name);
       const podsOnNode = pods.on(node);
-      let readsCsiNode = false;
-      const watches: StartupWatches = {
-        daemonSets,
-        pods: podsOnNode,
-        csiNodes: {
-          on(node) {
-            readsCsiNode = true;
-            return csiNodes.on(node);
-          },
-        },
-        rights,
-      };
+      const csiNode = csiNodes.of(name);
+      const sources = sourcesOf({ daemonSets, pods: podsOnNode, csiNode, rights });
       const result = step(({ parts }, startup) => {
         asking.add(name);
-        return startupBlockers(parts, node, sourcesOf(node, watches), startup);
+        return startupBlockers(parts, node, sources, startup);
       });
       // An unreadable DaemonSet, for example, is waited for without pods.
       podsOnNode.end();
-      if (!readsCsiNode) csiNodes.end(name);
+      csiNode.end();
       return result;
     },
     observe: waitingNodes.observe,
@@ -142,7 +133,9 @@ export function startStartupWaits(run: Run, options: StartupWaitsOptions): Start
     setWriteFault: (node, changes, fault) => writeFaults.set(node, policiesOf(changes), fault),
     clearWriteFault: writeFaults.clear,
     startupOn: waitingNodes.textOn,
-    problems,
+    hasProblems: (node) => waitingNodes.textOn(node) !== undefined || writeFaults.has(node),
+    problems: () =>
+      startupProblems({ policies: compiled(), daemonSets, replicas: replicas.current(), waitingNodes, writeFaults }),
     stop: async () => void (await Promise.all([replicas.stop(), pods.stop(), csiNodes.stop()])),
   };
 
@@ -161,40 +154,6 @@ export function startStartupWaits(run: Run, options: StartupWaitsOptions): Start
     );
     const named = isPermitted ? namedDaemonSets(compiled()) : [];
     pods.watchNew(named.flatMap(({ namespace, name }) => daemonSets.get(name, namespace) ?? []));
-  }
-
-  function daemonSetOf({ namespace, name }: ReadyDaemonSet): ClusterDaemonSet | 'Unreadable' | 'NotRead' | undefined {
-    // Before all of them are listed, none is known to be absent.
-    if (!daemonSets.isSynced()) return 'NotRead';
-    return daemonSets.isUnreadable(name, namespace) ? 'Unreadable' : daemonSets.get(name, namespace)?.value;
-  }
-
-  function problems(): readonly ReportedProblem[] {
-    const all = compiled();
-    const faults = all.flatMap((policy) =>
-      startupFaults(policy, {
-        protectedStartupTaints: protectedStartupTaintsAmong(all),
-        daemonSetOf,
-        replicas: replicas.current(),
-      }).map((fault): ReportedProblem => ({ kind: policy.kind, policy: policy.name, ...fault })),
-    );
-    const writes = problemsOf(
-      writeFaults.concerns((message) => shorten(message, MAX_NODE_TEXT)),
-      'StartupTaintRefused',
-      (texts) => `startup taints cannot be changed: ${texts.join('; ')}`,
-    );
-    const overdue = problemsOf(
-      waitingNodes.overdue(),
-      'StartupTaintDeadlineExceeded',
-      (texts) => `the progress deadline of startup taints has passed: ${texts.join('; ')}`,
-    );
-    const keptOff = problemsOf(
-      waitingNodes.keptOff(),
-      'DaemonSetDoesNotTolerate',
-      (texts) =>
-        `${texts.join('; ')}. Add the tolerations, or let nodeSelector of one policy leave out the nodes of the other`,
-    );
-    return [...faults, ...writes, ...keptOff, ...overdue];
   }
 }
 

@@ -11,7 +11,7 @@ import {
 import { taintIdentity } from '../../../kubernetes/taint.ts';
 import { shorten } from '../../../text/printable.ts';
 import type { RecordOnNode } from '../../record-on-node.ts';
-import type { Concern } from '../../reports.ts';
+import type { Concern } from '../concerns.ts';
 import type { PerNode } from '../per-node.ts';
 
 /** The most characters for one node in a condition: names of DaemonSets and their node affinity may be long. */

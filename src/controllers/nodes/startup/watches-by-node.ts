@@ -1,7 +1,7 @@
 import type { ApiClient } from '../../../cluster/client/api-client.ts';
+import { isNews } from '../../../cluster/watch/cached-objects.ts';
 import type { Found } from '../../../judge/startup/blocker.ts';
 import { isDnsSubdomain } from '../../../kubernetes/names.ts';
-import { isNews } from '../../cluster-watches.ts';
 import type { Run } from '../../controller.ts';
 import { foundIn, type GroupedWatch, watchGroup } from './watch-group.ts';
 

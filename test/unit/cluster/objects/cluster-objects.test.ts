@@ -1,7 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { type ClusterNode, projectDaemonSet, projectNode } from '../../../../src/cluster/objects/cluster-objects.ts';
-import { createCachedObjects } from '../../../../src/cluster/watch/cached-objects.ts';
-import { isNews } from '../../../../src/controllers/cluster-watches.ts';
+import { createCachedObjects, isNews } from '../../../../src/cluster/watch/cached-objects.ts';
 import { MalformedObjectError } from '../../../../src/objects/object-schema.ts';
 
 describe('of a Node', () => {

@@ -631,6 +631,65 @@ describe('a required taint that a mutating webhook removes from the write', () =
   });
 });
 
+describe('refused writes of a node with a required taint and a startup taint', () => {
+  const policies = {
+    p: rule('Restore', PRESENT),
+    q: rule('Restore', {
+      ...network,
+      ensure: 'UntilReady',
+      readyWhen: { allocatable: [{ resource: 'example.com/gpu' }] },
+    }),
+  };
+  const READY = { resources: ['example.com/gpu'] };
+  const newNode = () => {
+    const entry = nodeEntry('n0', [network]);
+    return { ...entry, value: { ...entry.value, createdAt: Date.now() } };
+  };
+  const refuse = (name: string) => {
+    throw new ApiError('PATCH', name, 403, 'Forbidden', 'no patch of nodes');
+  };
+  const reported = ({ repair }: Repair) => repair.problems().map(({ policy, reason }) => `${policy} ${reason}`);
+
+  it.each([
+    { why: 'removed the startup taint', taints: [], left: ['p RepairRefused'] },
+    { why: 'set the required taint', taints: [network, gpu], left: ['q StartupTaintRefused'] },
+  ])('are a problem only of what they still would change: a user has $why', async ({ taints, left }) => {
+    const repair = startRepair(policies, [newNode()]);
+    repair.change('n0', READY);
+    repair.beforeWrite.mockImplementation(refuse);
+    await settle();
+    expect(reported(repair)).toEqual(['p RepairRefused', 'q StartupTaintRefused']);
+    repair.change('n0', { taints });
+    await vi.advanceTimersByTimeAsync(1_000);
+    expect(reported(repair)).toEqual(left);
+  });
+
+  it('are no problem soon after a user has removed the startup taint, whatever the pause after many failures', async () => {
+    const repair = startRepair({ q: policies.q }, [newNode()]);
+    repair.change('n0', READY);
+    repair.beforeWrite.mockImplementation(refuse);
+    await vi.advanceTimersByTimeAsync(3_600_000);
+    expect(reported(repair)).toEqual(['q StartupTaintRefused']);
+    repair.change('n0', { taints: [] });
+    await settle();
+    expect(reported(repair)).toEqual([]);
+  });
+
+  it('do not hide which webhook undoes the required taint: it is left alone meanwhile', async () => {
+    const repair = startRepair(policies, [newNode()]);
+    repair.mutation.mockImplementation((taints) => taints.filter(({ key }) => key !== gpu.key));
+    await vi.advanceTimersByTimeAsync(60_000);
+    expect(reported(repair)).toEqual(['p TaintConflict', 'p RepairRefused']);
+    repair.beforeWrite.mockImplementation(refuse);
+    repair.change('n0', READY);
+    await vi.advanceTimersByTimeAsync(1_000);
+    expect(reported(repair)).toEqual(['p TaintConflict', 'p RepairRefused', 'q StartupTaintRefused']);
+    repair.beforeWrite.mockReset();
+    await vi.advanceTimersByTimeAsync(60_000);
+    expect(reported(repair)).toEqual(['p TaintConflict', 'p RepairRefused']);
+  });
+});
+
 describe('an entry for a startup taint that no policy sets on the node any more, and that another policy protects', () => {
   const waits = rule('Restore', {
     ...network,

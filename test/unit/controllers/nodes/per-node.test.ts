@@ -123,7 +123,7 @@ describe('after one call, nothing of a deleted Node is left:', () => {
     const csiNodes = watchCsiNodes(api.run, api.client, kept, () => {});
     for (const name of ['n1', 'n2']) {
       pods.on({ name, createdAt: 0 }).of([CNI]);
-      csiNodes.on(name);
+      csiNodes.of(name).read();
     }
     await expect.poll(api.watching).toBe(4);
     kept.forget('n1');

@@ -2,16 +2,10 @@ import { describe, expect, it } from 'vitest';
 import { type ClusterDaemonSet, keepDaemonSet } from '../../../../src/cluster/objects/cluster-objects.ts';
 import { viewPolicy } from '../../../../src/cluster/policies/policy-object.ts';
 import { createReports, type Report, type ReportedProblem } from '../../../../src/controllers/reports.ts';
-import {
-  type ComparedKind,
-  comparedKinds,
-  evaluatePolicies,
-  type Reading,
-} from '../../../../src/controllers/status/evaluate-policies.ts';
+import type { ComparedKind, Reading } from '../../../../src/controllers/status/compared-kinds.ts';
+import { evaluatePolicies } from '../../../../src/controllers/status/evaluate-policies.ts';
 import type { NodeStatus } from '../../../../src/judge/node-view.ts';
 import type { Taint } from '../../../../src/kubernetes/taint.ts';
-import type { PolicyKind } from '../../../../src/policy/policy.ts';
-import { partsOf, type ReadyWhen } from '../../../../src/policy/ready-when.ts';
 import type { PolicyStatus } from '../../../../src/policy/reporting/policy-status.ts';
 import type { TaintPolicySpec } from '../../../../src/policy/taint-policy.ts';
 import type { TolerationPolicySpec } from '../../../../src/policy/toleration-policy.ts';
@@ -75,7 +69,10 @@ async function evaluated(
     compiled: policySet({ taint, toleration, restriction }),
     nodes: nodes.map(({ value }) => value),
     daemonSets,
-    unreadableIn: new Set(['unreadable']),
+    unreadable: [
+      { namespace: 'unreadable', name: 'd' },
+      { namespace: 'taintkeeper', name: 'stale' },
+    ],
     ownNamespace: 'taintkeeper',
     pods: [],
     reports,
@@ -225,9 +222,15 @@ it.each<{
         p: waitingFor('a', 'one'),
         q: { ...waitingFor('b', 'one'), nodeSelector: { matchLabels: { pool: 'cpu' } } },
         r: waitingFor('c', 'two'),
+        // The leader has only an earlier version of it.
+        s: waitingFor('d', 'stale'),
       },
       nodes: [nodeOf({ pool: 'gpu' })],
-      daemonSets: [daemonSetOf('one', { nodeSelector: { pool: 'cpu' } }), daemonSetOf('two', {})],
+      daemonSets: [
+        daemonSetOf('one', { nodeSelector: { pool: 'cpu' } }),
+        daemonSetOf('two', {}),
+        daemonSetOf('stale', { nodeSelector: { pool: 'cpu' } }),
+      ],
     },
     stalled: {
       'TaintPolicy p':
@@ -293,28 +296,6 @@ it('a policy has no status while a controller does not know its conditions', asy
 });
 
 describe('a kind that is not listed yet', () => {
-  it.each<{ why: string; kind: PolicyKind; readyWhen?: ReadyWhen; kinds: readonly string[] }>([
-    { why: 'its nodes are compared', kind: 'TaintPolicy', kinds: ['nodes'] },
-    {
-      why: 'its startup taints wait for it',
-      kind: 'TaintPolicy',
-      readyWhen: { daemonSets: [{ namespace: 'a', name: 'b' }] },
-      kinds: ['nodes', 'daemonSets'],
-    },
-    {
-      why: 'its startup taints wait for the status of the node',
-      kind: 'TaintPolicy',
-      readyWhen: { conditions: [{ type: 'A' }], allocatable: [{ resource: 'a.com/b' }] },
-      kinds: ['nodes'],
-    },
-    { why: 'DaemonSets are patched by where they run', kind: 'TolerationPolicy', kinds: ['nodes', 'daemonSets'] },
-    { why: 'a pod is freed on a node where it could run', kind: 'RecoveryPolicy', kinds: ['nodes', 'daemonSets'] },
-    { why: 'it is not compared with the cluster at all', kind: 'TolerationRestriction', kinds: [] },
-  ])('delays the status of a $kind if it is one of $kinds: $why', ({ kind, readyWhen, kinds }) => {
-    const untilReady = readyWhen ? [{ parts: partsOf(readyWhen) }] : [];
-    expect(comparedKinds(kind, { untilReady } as never)).toEqual(kinds);
-  });
-
   it('leaves the statuses of the other policies, and the problems of those without a status are not counted', async () => {
     const cluster = { taint: { p: PROTECT }, toleration: { p: MUTATE }, restriction: { p: RESTRICTION } };
     const problems: readonly ReportedProblem[] = [

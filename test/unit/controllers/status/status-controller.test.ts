@@ -104,10 +104,10 @@ function startWithRefusal(onEvaluation: () => void = () => {}, pruned?: string) 
 it('a status that the API server refuses delays none of the others, and is tried again by itself', async () => {
   const { tried, sentTimes, counted, lines, accept } = startWithRefusal();
   await expect.poll(() => tried.slice(0, 4)).toEqual(['a', 'b', 'c', 'a']);
-  expect(lines().map(({ msg }) => msg)).toEqual([expect.stringMatching(/^policy-status: a: .*Too long/)]);
+  expect(lines().map(({ msg }) => msg)).toEqual([expect.stringMatching(/^policy-status-write: a: .*Too long/)]);
   expect(counted).toEqual([3]);
   accept();
-  await expect.poll(() => lines().at(-1)?.msg).toBe('policy-status: it works again');
+  await expect.poll(() => lines().at(-1)?.msg).toBe('policy-status-write: it works again');
   // Each of the others was written once.
   expect(tried.filter((name) => name !== 'a')).toEqual(['b', 'c']);
   expect([...sentTimes]).toEqual(['2020-01-01T00:00:00Z']);
@@ -142,7 +142,7 @@ it('news that comes during an evaluation cuts the back-off of a refused status s
   accept();
   await pass(300);
   expect(evaluations).toBe(5);
-  expect(lines().at(-1)?.msg).toBe('policy-status: it works again');
+  expect(lines().at(-1)?.msg).toBe('policy-status-write: it works again');
 });
 
 /** Time passes. Evaluations make pauses that are not timers. */

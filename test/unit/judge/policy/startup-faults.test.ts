@@ -103,7 +103,9 @@ describe('a problem that keeps a startup taint on new nodes', () => {
     const all: TaintRule = { ...STARTUP, readyWhen: { allDaemonSets: {} } };
     const { taintPolicies } = policySet({ taint: { p: { mode: 'Audit', taints: [all] } } });
     expect(
-      taintPolicies.map((policy) => startupNotes(policy, { daemonSets: [], isKnown: () => true, companions: [] })),
+      taintPolicies.map((policy) =>
+        startupNotes(policy, { daemonSets: [], isKnown: () => true, companions: [], budget: { left: 100 } }),
+      ),
     ).toEqual([{ warnings: [], notes: [] }]);
   });
 });

@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import type { DaemonSetView } from '../../../../src/judge/daemon-set-view.ts';
 import { collectCompanions } from '../../../../src/judge/policy/companions.ts';
+import { comparisonBudget } from '../../../../src/judge/policy/comparison-budget.ts';
 import { startupNotes } from '../../../../src/judge/policy/startup-notes.ts';
 import type { AllDaemonSets } from '../../../../src/policy/ready-when.ts';
 import type { TaintPolicySpec } from '../../../../src/policy/taint-policy.ts';
@@ -29,7 +30,7 @@ function notesOf(
   if (!policy) throw new Error('there is no policy');
   const companions = collectCompanions();
   companions.add(taintPolicies);
-  return startupNotes(policy, { daemonSets, isKnown, companions: companions.of(policy) });
+  return startupNotes(policy, { daemonSets, isKnown, companions: companions.of(policy), budget: comparisonBudget() });
 }
 
 describe('the notes about a startup taint that waits for all DaemonSets', () => {

@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import { comparisonBudget, unselectedDaemonSets } from '../../../../src/judge/policy/unselected-daemon-sets.ts';
+import { comparisonBudget } from '../../../../src/judge/policy/comparison-budget.ts';
+import { unselectedDaemonSets } from '../../../../src/judge/policy/unselected-daemon-sets.ts';
 import type { TaintRule } from '../../../../src/policy/taint-rule.ts';
 import type { SchedulingView } from '../../../../src/scheduling/coverage.ts';
 import { policySet } from '../../policy/policies.ts';

@@ -14,80 +14,94 @@ const view = (name: string, ...drivers: string[]) => ({ value: { owner: `${name}
 function start() {
   const api = watchedObjects();
   const onChange = vi.fn<(node: string) => void>();
-  return { api, onChange, csiNodes: watchCsiNodes(api.run, api.client, perNode(), onChange) };
+  const csiNodes = watchCsiNodes(api.run, api.client, perNode(), onChange);
+  return {
+    api,
+    onChange,
+    /** Takes a step of the node that reads its CSINode. */
+    read(name: string) {
+      const step = csiNodes.of(name);
+      const found = step.read();
+      step.end();
+      return found;
+    },
+    /** Takes one that does not. */
+    end: (name: string) => csiNodes.of(name).end(),
+    stop: csiNodes.stop,
+  };
 }
 
 const names = Array.from({ length: MAX_SINGLE_WATCHES }, (_, index) => `n${index}`);
 
 describe('the CSINode of a node', () => {
   it('is watched alone, from the first question until the node no longer waits', async () => {
-    const { api, onChange, csiNodes } = start();
+    const { api, onChange, read, end, stop } = start();
     api.put(csiNode('n1'));
     api.put(csiNode('n2', 'ebs'));
-    expect(csiNodes.on('n1')).toBe('Unread');
+    expect(read('n1')).toBe('Unread');
     await expect.poll(() => onChange.mock.calls).toEqual([['n1']]);
-    expect(csiNodes.on('n1')).toEqual(view('n1'));
+    expect(read('n1')).toEqual(view('n1'));
     expect(api.requests).toEqual([`STREAM ${PATH}?metadata.name=n1`]);
     api.put(csiNode('n1', 'ebs'));
     await expect.poll(() => onChange.mock.calls).toHaveLength(2);
-    expect(csiNodes.on('n1')).toEqual(view('n1', 'ebs'));
+    expect(read('n1')).toEqual(view('n1', 'ebs'));
     api.remove(csiNode('n1'));
     await expect.poll(() => onChange.mock.calls).toHaveLength(3);
-    expect(csiNodes.on('n1')).toEqual({ value: undefined });
-    csiNodes.end('n1');
+    expect(read('n1')).toEqual({ value: undefined });
+    end('n1');
     await expect.poll(api.watching).toBe(0);
-    await csiNodes.stop();
+    await stop();
   });
 
   it('that the API server does not let us list is refused, until it does', async () => {
-    const { api, onChange, csiNodes } = start();
+    const { api, onChange, read, stop } = start();
     api.put(csiNode('n1', 'ebs'));
     api.refuse(403);
-    expect(csiNodes.on('n1')).toBe('Unread');
+    expect(read('n1')).toBe('Unread');
     await expect.poll(() => onChange.mock.calls).toHaveLength(1);
-    expect(csiNodes.on('n1')).toBe('NotPermitted');
+    expect(read('n1')).toBe('NotPermitted');
     api.refuse(undefined);
-    await expect.poll(() => csiNodes.on('n1')).toEqual(view('n1', 'ebs'));
-    await csiNodes.stop();
+    await expect.poll(() => read('n1')).toEqual(view('n1', 'ebs'));
+    await stop();
   });
 
   it('is refused also to nodes that share a watch', async () => {
-    const { api, onChange, csiNodes } = start();
-    for (const name of names) csiNodes.on(name);
+    const { api, onChange, read, stop } = start();
+    for (const name of names) read(name);
     await expect.poll(api.watching).toBe(MAX_SINGLE_WATCHES);
     api.refuse(403);
-    expect(csiNodes.on('late')).toBe('Unread');
+    expect(read('late')).toBe('Unread');
     await expect.poll(() => onChange.mock.calls.flat()).toContain('late');
-    expect(csiNodes.on('late')).toBe('NotPermitted');
-    await csiNodes.stop();
+    expect(read('late')).toBe('NotPermitted');
+    await stop();
   });
 
   it('that cannot be listed for another reason has not been read yet', async () => {
-    const { api, csiNodes } = start();
+    const { api, read, stop } = start();
     api.refuse(500);
-    csiNodes.on('n1');
+    read('n1');
     await expect.poll(() => api.requests.length).toBeGreaterThan(1);
-    expect(csiNodes.on('n1')).toBe('Unread');
-    await csiNodes.stop();
+    expect(read('n1')).toBe('Unread');
+    await stop();
   });
 
   it('shares one watch with others while too many nodes wait', async () => {
-    const { api, onChange, csiNodes } = start();
+    const { api, onChange, read, end, stop } = start();
     api.put(csiNode('late', 'ebs'));
-    for (const name of names) csiNodes.on(name);
-    expect(csiNodes.on('late')).toBe('Unread');
+    for (const name of names) read(name);
+    expect(read('late')).toBe('Unread');
     await expect.poll(() => onChange.mock.calls.flat()).toContain('late');
-    expect(csiNodes.on('late')).toEqual(view('late', 'ebs'));
-    expect(csiNodes.on('later')).toEqual({ value: undefined });
+    expect(read('late')).toEqual(view('late', 'ebs'));
+    expect(read('later')).toEqual({ value: undefined });
     expect(api.requests.filter((one) => one.startsWith('LIST') && !one.includes('metadata.name'))).toHaveLength(1);
     await expect.poll(api.watching).toBe(MAX_SINGLE_WATCHES + 1);
-    csiNodes.end('late');
-    csiNodes.end('later');
+    end('late');
+    end('later');
     await expect.poll(api.watching).toBe(MAX_SINGLE_WATCHES);
-    csiNodes.end('n0');
-    csiNodes.on('later');
+    end('n0');
+    read('later');
     await expect.poll(() => api.requests.filter((one) => one.includes('metadata.name=later'))).toHaveLength(1);
-    await csiNodes.stop();
+    await stop();
     expect(api.watching()).toBe(0);
   });
 });

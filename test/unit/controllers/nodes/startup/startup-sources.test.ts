@@ -16,10 +16,9 @@ async function start(status: number | undefined) {
   const api = watchedObjects();
   api.refuse(status);
   const { daemonSets, stop } = watchCluster(api.run, api.client);
-  const unused = { on: () => 'Unread' as const, of: () => 'Unread' as const };
+  const unused = { of: () => 'Unread' as const, read: () => 'Unread' as const };
   const rights = { permits: () => true };
-  const node = { name: 'n1', labels: {}, taints: [], allowRemoval: undefined };
-  const sources = sourcesOf(node, { daemonSets, pods: unused, csiNodes: unused, rights });
+  const sources = sourcesOf({ daemonSets, pods: unused, csiNode: unused, rights });
   await daemonSets.tried;
   return { api, daemonSets, sources, stop };
 }
