@@ -63,6 +63,7 @@ export const FLOORS: readonly Readonly<Record<string, string>>[] = [
     replica: 'one replica, put together: with files, or in a cluster',
     doctor: 'the checks of `taintkeeper doctor`',
   },
+  { 'doctor/talos': 'the checks of `taintkeeper talos doctor`, and how they call nodes' },
   { cli: 'the command line: a file or a folder for each command. Its rules are in folders below' },
 ];
 
