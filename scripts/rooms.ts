@@ -32,11 +32,12 @@ export const FLOORS: readonly Readonly<Record<string, string>>[] = [
   },
   {
     'cel-rules': 'the rules of judge as CEL expressions: match conditions, and parts of native policies',
-    coverage: 'where the cluster lacks daemon pods, and what closes the gaps',
+    coverage: 'which nodes lack daemon pods, why, and what closes these gaps',
     'node-pools': 'compares node pools with the taints of policies',
     recovery: 'which stuck daemon pods are deleted',
   },
   {
+    'coverage/findings': 'what `taintkeeper coverage` reports besides gaps: priority, wide tolerations, virtual nodes',
     webhooks: 'which webhooks the policies need',
     native: 'policies as Validating- and MutatingAdmissionPolicies',
     objects: 'Nodes, DaemonSets and workloads as JSON: read and patched',
@@ -82,6 +83,7 @@ export const PURE_ROOMS = [
   'judge/policy',
   'cel-rules',
   'coverage',
+  'coverage/findings',
   'node-pools',
   'recovery',
   'webhooks',
