@@ -1,7 +1,7 @@
 import { createPrivateKey, X509Certificate } from 'node:crypto';
 import { createSecureContext } from 'node:tls';
 import { messageOf } from '../runtime/error-message.ts';
-import type { StoredFiles } from './certificate-files.ts';
+import type { StoredFiles } from './stored-files.ts';
 
 /** A readable pair, or why it cannot be used. */
 export type PairInspection =

@@ -1,5 +1,4 @@
 import { parseCertificates } from '../../certs/bundle.ts';
-import { isFromAnotherIssuer } from '../../certs/certificate-files.ts';
 import { invalidAt } from '../../certs/inspect.ts';
 import {
   CA_LOOKAHEAD_MS,
@@ -9,6 +8,7 @@ import {
   otherIssuerFault,
   servingFault,
 } from '../../certs/stored-faults.ts';
+import { isFromAnotherIssuer } from '../../certs/stored-files.ts';
 import { type Finding, finding } from '../check.ts';
 import { type Facts, trustedTime } from '../facts/facts.ts';
 import type { PodView } from '../facts/pod-view.ts';
