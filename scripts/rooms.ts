@@ -48,7 +48,7 @@ export const FLOORS: readonly Readonly<Record<string, string>>[] = [
   { certs: 'certificates: issue, inspect, renew; in files', talos: 'machine configurations of Talos' },
   {
     cluster: 'the API server: client, watches, Lease, Events, Secret',
-    'talos/lint': 'the rules of `taintkeeper talos lint`',
+    'talos/lint': 'the rules of `taintkeeper talos lint`, and the reader of node declarations, which runs two of them',
   },
   {
     controllers: 'what runs beside requests, a folder for each controller',
