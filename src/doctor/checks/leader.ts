@@ -1,13 +1,10 @@
 import { OWN_LEASE } from '../../cluster/installation/own-names.ts';
-import { LEADER_TIMINGS } from '../../cluster/lease/leader-timings.ts';
+import { TAKEOVER_MS } from '../../cluster/lease/leader-timings.ts';
 import { consequence, type Finding, finding, needs } from '../check.ts';
 import type { Facts } from '../facts/facts.ts';
 import type { Installation } from '../facts/installation.ts';
 import { hasLeader, type LeaseWatch } from '../facts/watch-lease.ts';
 import { replicaLogs } from '../leader-log.ts';
-
-/** The end of the Lease, and twice the half period between two checks of a candidate: until it sees the last renewal, and until it sees the end. */
-const TAKEOVER_MS = LEADER_TIMINGS.leaseDurationMs + LEADER_TIMINGS.retryPeriodMs;
 
 /** Checks that a replica leads. Without working replicas, or the right to write the Lease, none can. */
 export function checkLeader({ lease, installation }: Pick<Facts, 'lease' | 'installation'>): readonly Finding[] {
