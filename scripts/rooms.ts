@@ -33,11 +33,12 @@ export const FLOORS: readonly Readonly<Record<string, string>>[] = [
   },
   {
     'cel-rules': 'the rules of judge as CEL expressions: match conditions, and parts of native policies',
-    coverage: 'where the cluster lacks daemon pods, and what closes the gaps',
+    coverage: 'which nodes lack daemon pods, why, and what closes these gaps',
     'node-pools': 'compares node pools with the taints of policies',
     recovery: 'which stuck daemon pods are deleted',
   },
   {
+    'coverage/findings': 'what `taintkeeper coverage` reports besides gaps: priority, wide tolerations, virtual nodes',
     webhooks: 'which webhooks the policies need',
     native: 'policies as Validating- and MutatingAdmissionPolicies',
     objects: 'Nodes, DaemonSets and workloads as JSON: read and patched',
@@ -48,7 +49,7 @@ export const FLOORS: readonly Readonly<Record<string, string>>[] = [
   { certs: 'certificates: issue, inspect, renew; in files', talos: 'machine configurations of Talos' },
   {
     cluster: 'the API server: client, watches, Lease, Events, Secret',
-    'talos/lint': 'the rules of `taintkeeper talos lint`',
+    'talos/lint': 'the rules of `taintkeeper talos lint`, and the reader of node declarations, which runs two of them',
   },
   {
     controllers: 'what runs beside requests, a folder for each controller',
@@ -65,6 +66,7 @@ export const FLOORS: readonly Readonly<Record<string, string>>[] = [
     replica: 'one replica, put together: with files, or in a cluster',
     doctor: 'the checks of `taintkeeper doctor`',
   },
+  { 'doctor/talos': 'the checks of `taintkeeper talos doctor`, and how they call nodes' },
   { cli: 'the command line: a file or a folder for each command. Its rules are in folders below' },
 ];
 
@@ -84,6 +86,7 @@ export const PURE_ROOMS = [
   'judge/policy',
   'cel-rules',
   'coverage',
+  'coverage/findings',
   'node-pools',
   'recovery',
   'webhooks',

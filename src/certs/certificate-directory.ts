@@ -2,15 +2,7 @@ import type { X509Certificate } from 'node:crypto';
 import { join } from 'node:path';
 import { reasonOf } from '../files/text-files.ts';
 import { parseCertificates } from './bundle.ts';
-import {
-  CertificateDirectoryError,
-  type CompleteFiles,
-  FILES,
-  keepOld,
-  readStored,
-  type StoredFiles,
-  store,
-} from './certificate-files.ts';
+import { CertificateDirectoryError, keepOld, readStored, store } from './certificate-files.ts';
 import { namesOf, uncoveredNames } from './certificate-names.ts';
 import { caOf, signerOf } from './chain.ts';
 import { withDirectoryLock } from './directory-lock.ts';
@@ -18,6 +10,7 @@ import { inspectPair } from './inspect.ts';
 import { isIssuedByUs, issueCa, issueServing } from './issue.ts';
 import { type ServableCertificates, servableOf } from './servable-certificates.ts';
 import { caFault, SERVING_LOOKAHEAD_MS, servingFault } from './stored-faults.ts';
+import { type CompleteFiles, FILES, type StoredFiles } from './stored-files.ts';
 
 /** Names of a webhook on the same machine: every certificate that taintkeeper issues has them. */
 const LOCAL_NAMES = ['localhost', '127.0.0.1', '::1'];

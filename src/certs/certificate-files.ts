@@ -2,9 +2,7 @@ import { readFile, rename, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { readablePrivateKey } from '../files/private-key.ts';
 import { reasonOf, unreadable } from '../files/text-files.ts';
-
-/** Names of the files in the directory: those of a Secret of type kubernetes.io/tls, as cert-manager writes it, and the key of taintkeeper's CA. */
-export const FILES = { bundle: 'ca.crt', caKey: 'ca.key', cert: 'tls.crt', key: 'tls.key' } as const;
+import { FILES, type StoredFiles } from './stored-files.ts';
 
 /** The paths of all {@link FILES}. */
 export function certificateFiles(directory: string): string[] {
@@ -14,17 +12,6 @@ export function certificateFiles(directory: string): string[] {
 /** Why a directory of certificates cannot be served. The message names the file and never shows its contents. */
 export class CertificateDirectoryError extends Error {
   override name = 'CertificateDirectoryError';
-}
-
-/** The contents of {@link FILES} that exist, the keys in a form that Node.js reads. `bundle` has every trusted CA. */
-export type StoredFiles = Readonly<Record<keyof typeof FILES, string | undefined>>;
-
-/** All four files. The CA that issues, with the key `caKey`, is the first one of the bundle. */
-export type CompleteFiles = Readonly<Record<keyof typeof FILES, string>>;
-
-/** Whether another issuer wrote the certificate: taintkeeper always keeps the key of its own CA beside it. */
-export function isFromAnotherIssuer({ cert, caKey }: Pick<StoredFiles, 'cert' | 'caKey'>): boolean {
-  return cert !== undefined && caKey === undefined;
 }
 
 /**

@@ -4,9 +4,10 @@ import { startTimer } from '../runtime/timer.ts';
 import { joinBundles } from './bundle.ts';
 import type { CaTrust } from './ca-trust.ts';
 import { openCertificates } from './certificate-directory.ts';
-import { certificateFiles, FILES } from './certificate-files.ts';
+import { certificateFiles } from './certificate-files.ts';
 import { serveCertificates } from './hand-over.ts';
 import { type ServableCertificates, servableInvalidAt } from './servable-certificates.ts';
+import { FILES } from './stored-files.ts';
 
 /** How often the certificates are checked even if no file changed, because they expire. */
 const RENEWAL_CHECK_INTERVAL_MS = 3_600_000;

@@ -1,6 +1,5 @@
 import type { X509Certificate } from 'node:crypto';
 import { hasCa, parseCertificates } from './bundle.ts';
-import { isFromAnotherIssuer, type StoredFiles } from './certificate-files.ts';
 import { namesOf } from './certificate-names.ts';
 import { issuersInvalidAt, isTrusted, signerOf } from './chain.ts';
 import { subjectOf } from './distinguished-name.ts';
@@ -12,6 +11,7 @@ import {
   servingFault,
   whyUnusable,
 } from './stored-faults.ts';
+import { isFromAnotherIssuer, type StoredFiles } from './stored-files.ts';
 
 /** A registered `caBundle`. */
 export interface RegisteredBundle {

@@ -1,16 +1,19 @@
 import { createPrivateKey, X509Certificate } from 'node:crypto';
 import { createSecureContext } from 'node:tls';
 import { messageOf } from '../runtime/error-message.ts';
-import type { StoredFiles } from './certificate-files.ts';
+import type { StoredFiles } from './stored-files.ts';
 
 /** A readable pair, or why it cannot be used. */
 export type PairInspection =
   | { readonly ok: true; readonly certificate: X509Certificate }
   | { readonly ok: false; readonly reason: string };
 
+/** The reason if the certificate or the key is missing. */
+export const PAIR_NOT_FOUND = 'not found';
+
 /** Reads a pair, and checks that the key belongs to the (first) certificate and that TLS accepts them. */
 export function inspectPair({ cert, key }: Pick<StoredFiles, 'cert' | 'key'>): PairInspection {
-  if (cert === undefined || key === undefined) return { ok: false, reason: 'not found' };
+  if (cert === undefined || key === undefined) return { ok: false, reason: PAIR_NOT_FOUND };
   try {
     const certificate = new X509Certificate(cert);
     if (!certificate.checkPrivateKey(createPrivateKey(key))) {

@@ -1,10 +1,10 @@
 import { X509Certificate } from 'node:crypto';
 import { parseCertificates } from './bundle.ts';
-import type { CompleteFiles, StoredFiles } from './certificate-files.ts';
 import { chainInvalidAt } from './chain.ts';
 import { invalidAt } from './inspect.ts';
 import { BACKDATE_MS, issueCa, issueServing, type KeyPair } from './issue.ts';
 import { CA_LOOKAHEAD_MS, caFault, notValidYet, SERVING_LOOKAHEAD_MS, servingFault } from './stored-faults.ts';
+import type { CompleteFiles, StoredFiles } from './stored-files.ts';
 
 /** API servers receive a changed webhook configuration by a watch, within a fraction of a second. There may be several. */
 export const PROPAGATION_MS = 10_000;

@@ -1,8 +1,8 @@
 import { X509Certificate } from 'node:crypto';
 import { parseCertificates } from './bundle.ts';
-import type { CompleteFiles } from './certificate-files.ts';
 import { chainFault, chainInvalidAt, signerOf } from './chain.ts';
 import type { KeyPair } from './issue.ts';
+import type { CompleteFiles } from './stored-files.ts';
 
 /** Certificates that can be served. */
 export interface ServableCertificates {

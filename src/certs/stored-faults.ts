@@ -1,8 +1,8 @@
 import { parseCertificates } from './bundle.ts';
-import { isFromAnotherIssuer, type StoredFiles } from './certificate-files.ts';
 import { notFor, uncoveredNames } from './certificate-names.ts';
 import { chainFault, NOT_SIGNED, signerOf } from './chain.ts';
 import { inspectPair, invalidAt } from './inspect.ts';
+import { isFromAnotherIssuer, type StoredFiles } from './stored-files.ts';
 
 /** A serving certificate that expires within this time is reported: it is renewed when a third of its life is left. */
 export const EXPIRES_SOON_MS = 14 * 86_400_000;

@@ -1,29 +1,15 @@
-import { groupsBy } from '../collections/groups-by.ts';
 import { hasTooManyTolerations, optsOut } from '../judge/daemon-set-view.ts';
 import { matchesPattern } from '../kubernetes/pattern.ts';
 import type { Taint } from '../kubernetes/taint.ts';
 import { tolerates } from '../kubernetes/toleration.ts';
 import { isTransientTaintKey } from '../kubernetes/transient-taints.ts';
 import type { CompiledTolerationPolicy } from '../policy/compiled-toleration-policy.ts';
-import { MAX_NAME_PATTERNS } from '../policy/field-schemas.ts';
-import { POLICY_API_VERSION, parsePolicy } from '../policy/policy.ts';
-import {
-  MAX_POLICY_TOLERATIONS,
-  type PolicyToleration,
-  type TolerationPolicySpec,
-} from '../policy/toleration-policy.ts';
+import { parsePolicy } from '../policy/policy.ts';
 import type { SchedulingNode } from '../scheduling/coverage.ts';
+import { policiesFor, type TolerationPolicyManifest, tolerationPolicies } from './gap-policies.ts';
 import type { Gap } from './gaps.ts';
-import { missingTolerationsOf, tolerationsFor } from './missing-tolerations.ts';
+import { tolerationsFor } from './missing-tolerations.ts';
 import type { FixableDaemonSet } from './workload.ts';
-
-/** A TolerationPolicy as written to a file. */
-export interface TolerationPolicyManifest {
-  readonly apiVersion: string;
-  readonly kind: 'TolerationPolicy';
-  readonly metadata: { readonly name: string };
-  readonly spec: TolerationPolicySpec;
-}
 
 /** Why a gap is not closed. */
 export type NotClosedBecause =
@@ -113,50 +99,4 @@ function notClosedBecause(
   return policy && parsePolicy(policy).ok && !`${daemonSet.namespace}${daemonSet.name}`.includes('*')
     ? undefined
     : { kind: 'notValid' };
-}
-
-/** DaemonSets of one namespace with the same needs share a policy. With several namespaces, it would select every combination of namespace and name. */
-function policiesFor(gaps: readonly ConsideredGap<FixableDaemonSet, SchedulingNode>[]): TolerationPolicyManifest[] {
-  return [...Map.groupBy(missingTolerationsOf(gaps), ({ daemonSet }) => daemonSet.namespace)].flatMap(
-    ([namespace, inNamespace]) =>
-      groupsBy(inNamespace, ({ tolerations }) => JSON.stringify(tolerations)).flatMap((alike) => {
-        const names = alike.map(({ daemonSet }) => daemonSet.name);
-        return tolerationPolicies(namespace, names, alike[0].tolerations);
-      }),
-  );
-}
-
-function tolerationPolicies(
-  namespace: string,
-  names: readonly string[],
-  tolerations: readonly PolicyToleration[],
-): TolerationPolicyManifest[] {
-  const parts = chunks(names, MAX_NAME_PATTERNS).flatMap((names) =>
-    chunks(tolerations, MAX_POLICY_TOLERATIONS).map((tolerations) => ({ names, tolerations })),
-  );
-  return parts.map(({ names, tolerations }) => ({
-    apiVersion: POLICY_API_VERSION,
-    kind: 'TolerationPolicy',
-    metadata: { name: policyName(namespace, names, tolerations) },
-    spec: { mode: 'Mutate', daemonSets: { namespaces: [namespace], names }, tolerations, existing: 'Patch' },
-  }));
-}
-
-/**
- * The same name for the same gaps, and another one for other gaps, so that a later policy does not replace an earlier one. A namespace has no dot, so
- * policies for different namespaces never have the same name.
- */
-function policyName(namespace: string, names: readonly string[], tolerations: readonly PolicyToleration[]): string {
-  return `coverage-${namespace}.${hash(JSON.stringify([names, tolerations]))}`;
-}
-
-/** FNV-1a of 32 bits, over UTF-16 units, as eight hexadecimal digits. */
-function hash(text: string): string {
-  let found = 0x811c9dc5;
-  for (let index = 0; index < text.length; index += 1) found = Math.imul(found ^ text.charCodeAt(index), 0x01000193);
-  return (found >>> 0).toString(16).padStart(8, '0');
-}
-
-function chunks<Item>(items: readonly Item[], size: number): Item[][] {
-  return Array.from({ length: Math.ceil(items.length / size) }, (_, i) => items.slice(i * size, (i + 1) * size));
 }

@@ -1,9 +1,10 @@
+import { RELEASE_ANNOTATION } from '../kubernetes/helm.ts';
 import { ownValue } from '../kubernetes/label-selector.ts';
 import { shellWord } from '../text/printable.ts';
 import { installationPath } from './calico-installation.ts';
 import { allTolerations, type Need, type Remedies } from './remedies.ts';
 import { setAt } from './set-at.ts';
-import { type InstalledDaemonSet, RELEASE_ANNOTATION } from './workload.ts';
+import type { InstalledDaemonSet } from './workload.ts';
 
 /** Values for one release of a Helm chart. */
 export interface ReleaseValues {

@@ -1,4 +1,4 @@
-import { formatTaint, type TAINT_EFFECTS, type Taint } from '../kubernetes/taint.ts';
+import { formatTaint, type TAINT_EFFECTS, type Taint, taintIdentity } from '../kubernetes/taint.ts';
 import type { PolicyToleration } from '../policy/toleration-policy.ts';
 import type { SchedulingNode, SchedulingView } from '../scheduling/coverage.ts';
 import type { Gap } from './gaps.ts';
@@ -24,10 +24,10 @@ export function missingTolerationsOf<DaemonSet extends SchedulingView>(
  * taints. The same taint with a value then needs no further toleration.
  */
 export function tolerationsFor(taints: readonly Taint[]): PolicyToleration[] {
-  const bare = new Set(taints.filter(({ value }) => !value).map(({ key, effect }) => `${effect}:${key}`));
+  const bare = new Set(taints.filter(({ value }) => !value).map(taintIdentity));
   const needed = new Map(
     taints
-      .filter(({ key, value, effect }) => !value || !bare.has(`${effect}:${key}`))
+      .filter((taint) => !taint.value || !bare.has(taintIdentity(taint)))
       .map((taint) => [formatTaint(taint), taint]),
   );
   return [...needed]

@@ -1,4 +1,5 @@
 import type { DaemonSetView } from '../judge/daemon-set-view.ts';
+import { RELEASE_ANNOTATION } from '../kubernetes/helm.ts';
 import { ownValue } from '../kubernetes/label-selector.ts';
 import type { SchedulingView } from '../scheduling/coverage.ts';
 
@@ -29,9 +30,6 @@ export interface InstalledDaemonSet extends FixableDaemonSet {
   /** The plugin directories of the node that the template mounts to write to. */
   readonly pluginDirectories: readonly string[];
 }
-
-/** The annotation that Helm sets on each object that it installs. */
-export const RELEASE_ANNOTATION = 'meta.helm.sh/release-name';
 
 /** https://kubernetes.io/docs/concepts/overview/working-with-objects/common-labels/ */
 const MANAGED_BY = 'app.kubernetes.io/managed-by';

@@ -1,6 +1,9 @@
 import { notValidYet, rotationObstacle } from '../certs/stored-faults.ts';
+import { FILES } from '../certs/stored-files.ts';
 import { type Facts, trustedTime } from './facts/facts.ts';
 import { restart } from './restart.ts';
+
+const PAIR = `${FILES.cert} and ${FILES.key}`;
 
 /** How to get a new serving certificate. */
 export function renewal(
@@ -10,14 +13,14 @@ export function renewal(
   const { namespace } = installation;
   if (source.kind === 'files') {
     return source.secret === undefined
-      ? 'replace tls.crt and tls.key in the directory of --cert-dir: taintkeeper picks them up'
+      ? `replace ${PAIR} in the directory of --cert-dir: taintkeeper picks them up`
       : `have the issuer of Secret ${namespace}/${source.secret} renew it (cert-manager: cmctl renew --namespace ${namespace} CERTIFICATE; kubectl get certificates --namespace ${namespace} lists the names with their Secrets)`;
   }
   const stored = secret.ok ? secret.value : undefined;
   const obstacle = stored && rotationObstacle(stored, [facts.serverName], trustedTime(facts));
   if (obstacle?.kind === 'otherIssuer') {
     return (
-      `replace tls.crt and tls.key in Secret ${namespace}/${source.secret}, or have a replica that starts issue its own: ` +
+      `replace ${PAIR} in Secret ${namespace}/${source.secret}, or have a replica that starts issue its own: ` +
       `kubectl delete secret --namespace ${namespace} ${source.secret} && ${restart(facts)}`
     );
   }

@@ -1,9 +1,12 @@
 import type { Registry } from '@prometheus-io/client';
 import Fastify, { type FastifyPluginAsync } from 'fastify';
 
+/** The parts of the program that {@link Check}s are about. */
+export type CheckName = 'policies' | 'certificate' | 'webhooks' | 'drain' | 'shutdown';
+
 /** The state of one part of the program, as `/readyz` shows it. */
 export interface Check {
-  readonly name: string;
+  readonly name: CheckName;
   /** `degraded`: a check needs attention, but requests are answered correctly. */
   readonly state: 'ok' | 'degraded' | 'failed';
   readonly detail: string;

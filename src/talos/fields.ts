@@ -1,6 +1,6 @@
 import { lazy } from '../collections/lazy.ts';
 import type { Path } from '../policy/problem.ts';
-import { CONFLICT_TABLE, CONTROL_PLANE_TABLE, FIELD_TABLE, KUBELET_TABLE, NAMESAKE_TABLE } from './field-table.ts';
+import { FIELD_TABLE, KUBELET_TABLE } from './field-table.ts';
 import { FIRST_VERSION, LAST_VERSION, type Versions } from './versions.ts';
 
 /** The versions of Talos that have a field, or a kind of document. */
@@ -93,8 +93,8 @@ function lifeOf([range = '-', , mark, successor]: readonly string[]): FieldLife 
   };
 }
 
-/** `9-13`. Without a number, from the first or to the last version. */
-function versionsOf(range: string): Versions {
+/** The versions of an entry of a table: `9-13`. Without a number, from the first or to the last version. */
+export function versionsOf(range: string): Versions {
   const [since, until] = range.split('-');
   return { since: since ? Number(since) : FIRST_VERSION, until: until ? Number(until) : LAST_VERSION };
 }
@@ -107,52 +107,4 @@ export function documentLife(kind: string | undefined): FieldLife | undefined {
 /** All kinds of documents. */
 export function documentKinds(): string[] {
   return [...kinds().children.keys()].filter((kind) => kind !== ROOT);
-}
-
-/** A setting of `machine` or `cluster` that Talos refuses beside a kind of document. */
-export interface Conflict extends Versions {
-  readonly kind: string;
-  readonly path: readonly string[];
-  /** The required content: anything except null, something neither empty nor zero, or true. */
-  readonly test: 'set' | 'full' | 'true';
-  /** In the document: its name, or a field with content. */
-  readonly when: readonly ({ readonly name: string } | { readonly field: string })[];
-}
-
-/** All of them, by kind. */
-export const allConflicts = lazy((): readonly Conflict[] =>
-  rows(CONFLICT_TABLE).map(({ versions, words: [kind = '', path = '', test = '', ...when] }) => ({
-    ...versions,
-    kind,
-    path: path.split('.'),
-    test: test as Conflict['test'],
-    when: when.map((text) => (text.startsWith('name=') ? { name: text.slice('name='.length) } : { field: text })),
-  })),
-);
-
-const namesakes = lazy(
-  (): ReadonlyMap<string, Versions> =>
-    new Map(rows(NAMESAKE_TABLE).map(({ versions, words }) => [words.join(' '), versions])),
-);
-
-/** The versions of Talos that refuse two documents of these kinds with the same name. Undefined if none does. */
-export function namesakeVersions(a: string, b: string): Versions | undefined {
-  return namesakes().get([a, b].sort().join(' '));
-}
-
-const controlPlaneKinds = lazy(() => new Set(rows(CONTROL_PLANE_TABLE).map(({ words: [kind = ''] }) => kind)));
-
-/** Whether Talos refuses documents of this kind on workers. */
-export function isForControlPlanes(kind: string): boolean {
-  return controlPlaneKinds().has(kind);
-}
-
-function rows(table: string): { versions: Versions; words: string[] }[] {
-  return table
-    .trim()
-    .split('\n')
-    .map((line) => {
-      const [range = '-', ...words] = line.split(' ');
-      return { versions: versionsOf(range), words };
-    });
 }

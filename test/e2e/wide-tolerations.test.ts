@@ -1,5 +1,5 @@
 import { beforeAll, expect, it } from 'vitest';
-import type { WideToleration } from '../../src/coverage/wide-tolerations.ts';
+import type { WideToleration } from '../../src/coverage/findings/wide-tolerations.ts';
 import { STRATEGIC_MERGE_PATCH } from '../control-plane/content-types.ts';
 import { describeWithControlPlane } from '../control-plane/describe-with-control-plane.ts';
 import { admin } from '../control-plane/users.ts';

@@ -1,9 +1,9 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { Command } from 'commander';
 import { fingerprints } from '../../certs/bundle.ts';
-import type { CompleteFiles } from '../../certs/certificate-files.ts';
 import { introduceCa, isRotating, type RotationStep, reissue } from '../../certs/rotation.ts';
 import { notValidYet, type RotationObstacle, rotationObstacle, servingFault } from '../../certs/stored-faults.ts';
+import type { CompleteFiles } from '../../certs/stored-files.ts';
 import {
   readSecret,
   type SecretRef,

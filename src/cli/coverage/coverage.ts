@@ -1,7 +1,7 @@
 import type { Command } from 'commander';
-import { criticalWithoutPriority, pendingOnFullNodes } from '../../coverage/priority.ts';
+import { criticalWithoutPriority, pendingOnFullNodes } from '../../coverage/findings/priority.ts';
+import { wideTolerations } from '../../coverage/findings/wide-tolerations.ts';
 import { reportCoverage } from '../../coverage/report.ts';
-import { wideTolerations } from '../../coverage/wide-tolerations.ts';
 import { InputError } from '../../files/input-error.ts';
 import { givenOptions, type OutputFormat, outputOption } from '../options.ts';
 import { EXIT } from '../process.ts';

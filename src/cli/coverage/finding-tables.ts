@@ -1,8 +1,8 @@
+import type { PriorityFinding } from '../../coverage/findings/priority.ts';
+import { podsOnVirtualNodes } from '../../coverage/findings/virtual-node-pods.ts';
+import type { WideToleration } from '../../coverage/findings/wide-tolerations.ts';
 import { rolloutCommandFor } from '../../coverage/gap-remedy.ts';
-import type { PriorityFinding } from '../../coverage/priority.ts';
 import type { CoverageReport } from '../../coverage/report.ts';
-import { podsOnVirtualNodes } from '../../coverage/virtual-node-pods.ts';
-import type { WideToleration } from '../../coverage/wide-tolerations.ts';
 import { printable } from '../../text/printable.ts';
 import type { Look } from '../output/look.ts';
 import { columns } from '../output/table.ts';

@@ -6,6 +6,7 @@ import { startClusterApp } from '../../replica/cluster-app.ts';
 import { startFilesApp } from '../../replica/files-app.ts';
 import { addProcessMetrics, createMetrics, type Metrics } from '../../replica/metrics.ts';
 import type { Listeners, RunningApp } from '../../replica/servers.ts';
+import { DEFAULT_PORTS } from '../../server/default-ports.ts';
 import { VERSION } from '../../version.ts';
 import { CLUSTER_OPTIONS, type ClusterOptions, openCluster } from '../cluster-options.ts';
 import { parsePort, parseSeconds, refuseOptions, repeatable } from '../options.ts';
@@ -57,9 +58,9 @@ export function serveCommand(): Command {
       'policies only report, whatever their mode is; with --cluster, startup taints are still removed from ready nodes',
       false,
     )
-    .option('--port <port>', 'port of the HTTPS listener; 0 takes a free one', parsePort, 8443)
+    .option('--port <port>', 'port of the HTTPS listener; 0 takes a free one', parsePort, DEFAULT_PORTS.webhook)
     .option('--host <address>', 'address of the HTTPS listener', '0.0.0.0')
-    .option('--admin-port <port>', 'port of the plain listener; 0 takes a free one', parsePort, 8080)
+    .option('--admin-port <port>', 'port of the plain listener; 0 takes a free one', parsePort, DEFAULT_PORTS.admin)
     .option('--admin-host <address>', 'address of the plain listener', '127.0.0.1')
     .option(
       '--no-page',

@@ -1,4 +1,4 @@
-import { type CompleteFiles, FILES, type StoredFiles } from '../../certs/certificate-files.ts';
+import { type CompleteFiles, FILES, type StoredFiles } from '../../certs/stored-files.ts';
 import { readablePrivateKey } from '../../files/private-key.ts';
 import { MANAGED_LABELS } from '../../objects/managed-labels.ts';
 import type { ApiClient } from '../client/api-client.ts';

@@ -13,6 +13,13 @@ export const OWN_DEPLOYMENT = 'taintkeeper';
 /** The ServiceAccount of the manifests. */
 export const OWN_ACCOUNT = 'taintkeeper';
 
+/** The ClusterRoleBinding of the manifests. */
+export const OWN_CLUSTER_ROLE_BINDING = 'taintkeeper';
+
+/** The names of the container's ports in the manifests. */
+export const WEBHOOK_PORT_NAME = 'webhook';
+export const ADMIN_PORT_NAME = 'admin';
+
 /** The label of all objects of the manifests, as a selector. */
 export const OWN_LABEL = 'app.kubernetes.io/name=taintkeeper';
 

@@ -1,12 +1,12 @@
 import { readWebhooks } from '../admission-registration/webhook-configurations.ts';
 import type { ApiClient, RequestOptions } from '../client/api-client.ts';
 import { findObject } from '../client/find-object.ts';
+import { OWN_CLUSTER_ROLE_BINDING } from './own-names.ts';
 
 // Where taintkeeper is installed, by objects that only cluster administrators write. Every user who may create a Deployment in one namespace can
 // give it the labels of taintkeeper.
 
-/** The ClusterRoleBinding of the chart and of the manifests. */
-const BINDING = '/apis/rbac.authorization.k8s.io/v1/clusterrolebindings/taintkeeper';
+const BINDING = `/apis/rbac.authorization.k8s.io/v1/clusterrolebindings/${OWN_CLUSTER_ROLE_BINDING}`;
 
 /** The Service that the registered webhooks call. Undefined if none is registered. @throws ApiError, Error */
 export async function calledService(

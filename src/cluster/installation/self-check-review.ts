@@ -2,6 +2,8 @@ import { POLICY_API_GROUP, POLICY_VERSION } from '../../policy/policy.ts';
 
 /** A dry-run AdmissionReview to which no policy applies. It changes nothing, and an answer shows that a webhook works. */
 export interface SelfCheckReview {
+  /** Where to send it, by POST. */
+  readonly path: string;
   readonly body: string;
   /** Why the answer is invalid, or undefined if it is valid. */
   refusal(status: number | undefined, answer: unknown): string | undefined;
@@ -10,6 +12,7 @@ export interface SelfCheckReview {
 export function selfCheckReview(): SelfCheckReview {
   const uid = `taintkeeper-self-check-${Date.now()}`;
   return {
+    path: '/validate',
     body: JSON.stringify({
       apiVersion: 'admission.k8s.io/v1',
       kind: 'AdmissionReview',

@@ -41,7 +41,7 @@ export async function callOverService(
   const outgoing = request({
     host,
     port: ref.port,
-    path: '/validate',
+    path: review.path,
     method: 'POST',
     servername: serverName(ref),
     checkServerIdentity,

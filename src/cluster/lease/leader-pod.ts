@@ -2,7 +2,8 @@ import type { PodObject } from '../../objects/pod-object.ts';
 import type { ApiClient } from '../client/api-client.ts';
 import { findObject } from '../client/find-object.ts';
 import { namespacedPath } from '../client/object-path.ts';
-import { OWN_LEASE } from '../installation/own-names.ts';
+import { ADMIN_PORT_NAME, OWN_LEASE } from '../installation/own-names.ts';
+import { TAKEOVER_MS } from './leader-timings.ts';
 import { replicaOf } from './leadership.ts';
 import { holderOf, type Lease, leasePath } from './lease.ts';
 
@@ -11,9 +12,6 @@ export interface LeaderPod {
   readonly pod: string;
   readonly port: number;
 }
-
-/** The name of the container's port in the chart. */
-const ADMIN_PORT = 'admin';
 
 /**
  * Finds the pod that holds the Lease. It needs the rights to `get` the Lease and the pod.
@@ -32,11 +30,11 @@ export async function findLeaderPod(client: ApiClient, namespace: string): Promi
   const path = namespacedPath('/api/v1', namespace, 'pods', pod);
   const found = await findObject<PodObject>(client, path);
   if (found === undefined) {
-    const next = 'after a crash, another replica leads within 17 s. If none does: taintkeeper doctor';
+    const next = `after a crash, another replica leads within ${TAKEOVER_MS / 1_000} s. If none does: taintkeeper doctor`;
     throw new Error(`the leader's pod ${namespace}/${pod} does not exist; ${next}`);
   }
   const ports = (found.spec?.containers ?? []).flatMap(({ ports = [] }) => ports);
-  const port = ports.find(({ name }) => name === ADMIN_PORT)?.containerPort;
-  if (port === undefined) throw new Error(`the leader's pod ${namespace}/${pod} has no port named ${ADMIN_PORT}`);
+  const port = ports.find(({ name }) => name === ADMIN_PORT_NAME)?.containerPort;
+  if (port === undefined) throw new Error(`the leader's pod ${namespace}/${pod} has no port named ${ADMIN_PORT_NAME}`);
   return { pod, port };
 }

@@ -10,6 +10,12 @@ export interface LeaderTimings {
 /** The timings of Kubernetes' own components (RecommendedDefaultLeaderElectionConfiguration of k8s.io/component-base). */
 export const LEADER_TIMINGS: LeaderTimings = { leaseDurationMs: 15_000, renewDeadlineMs: 10_000, retryPeriodMs: 2_000 };
 
+/**
+ * How long a takeover lasts at most after a crash: the time of the Lease, and twice the pause between two checks of a candidate, until it sees the last
+ * renewal and until it sees the end.
+ */
+export const TAKEOVER_MS = LEADER_TIMINGS.leaseDurationMs + LEADER_TIMINGS.retryPeriodMs;
+
 /** Spreads candidates, so that they do not all send requests at once. */
 const JITTER = 0.2;
 

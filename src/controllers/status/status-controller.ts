@@ -39,7 +39,7 @@ const CHECK_AGAIN_MS = 60_000;
 /** The same while not all nodes and DaemonSets are known. Nothing else shows that lists fail for too long. */
 const CHECK_UNREAD_AGAIN_MS = 10_000;
 /** Least time between two evaluations, in milliseconds. */
-const PAUSE_MS = 5_000;
+export const STATUS_PAUSE_MS = 5_000;
 
 /** Evaluates the policies, and writes each status that has changed. */
 export function startPolicyStatus(run: Run, options: PolicyStatusOptions): Controller {
@@ -54,7 +54,7 @@ export function startPolicyStatus(run: Run, options: PolicyStatusOptions): Contr
   const written = new Map<string, WrittenStatus>();
   /** Whether a controller has reported something since the last evaluation, such as a right: refused writes are then tried again. */
   let hasNews = false;
-  const reconciler = startControllerReconciler(run, 'policy-status', reconcile, { pauseMs: PAUSE_MS });
+  const reconciler = startControllerReconciler(run, 'policy-status', reconcile, { pauseMs: STATUS_PAUSE_MS });
   // A status that the API server refuses has a back-off of its own, and delays no other.
   const writes = startControllerQueue(run, 'policy-status-write', { work: write, concurrency: 1 });
   // The controllers also report what they register for a new policy.

@@ -1,7 +1,8 @@
+import { WEBHOOK_PORT_NAME } from '../../cluster/installation/own-names.ts';
 import { consequence, type Finding, finding } from '../check.ts';
 import { hostPort } from '../facts/dial.ts';
 import type { Facts } from '../facts/facts.ts';
-import { calledPort, WEBHOOK_PORT_NAME } from '../facts/listed-replicas.ts';
+import { calledPort } from '../facts/listed-replicas.ts';
 import { allRead } from '../facts/reading.ts';
 import { isExternal } from '../facts/service-facts.ts';
 import { patchService } from '../service-patch.ts';

@@ -1,3 +1,4 @@
+import { OWN_CLUSTER_ROLE_BINDING, OWN_NAMESPACE } from '../../cluster/installation/own-names.ts';
 import { essentialSkip, type Finding, finding } from '../check.ts';
 import type { Facts } from '../facts/facts.ts';
 import type { Installation } from '../facts/installation.ts';
@@ -11,7 +12,7 @@ export function checkInstallation({ search }: Pick<Facts, 'search'>): Finding {
     if (labelled !== undefined && chosen === undefined) {
       return finding(
         'problem',
-        `${placesOf(unconfirmed)} has the label of taintkeeper, which every user who may create a Deployment can set. No webhook calls it, and ClusterRoleBinding taintkeeper does not name its namespace, or you may not read these`,
+        `${placesOf(unconfirmed)} has the label of taintkeeper, which every user who may create a Deployment can set. No webhook calls it, and ClusterRoleBinding ${OWN_CLUSTER_ROLE_BINDING} does not name its namespace, or you may not read these`,
         `if that is taintkeeper: taintkeeper doctor --namespace ${labelled.namespace}`,
       );
     }
@@ -21,7 +22,7 @@ export function checkInstallation({ search }: Pick<Facts, 'search'>): Finding {
     return finding(
       'problem',
       'taintkeeper is not installed in this cluster: there is no Deployment or Service of it, and no webhook',
-      'with Helm: helm install taintkeeper CHART --namespace taintkeeper --create-namespace; without Helm: kubectl apply -f install.yaml',
+      `with Helm: helm install taintkeeper CHART --namespace ${OWN_NAMESPACE} --create-namespace; without Helm: kubectl apply -f install.yaml`,
     );
   }
   if (chosen === undefined) {

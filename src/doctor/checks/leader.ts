@@ -1,4 +1,5 @@
 import { OWN_LEASE } from '../../cluster/installation/own-names.ts';
+import { TAKEOVER_MS } from '../../cluster/lease/leader-timings.ts';
 import { consequence, type Finding, finding, needs } from '../check.ts';
 import type { Facts } from '../facts/facts.ts';
 import type { Installation } from '../facts/installation.ts';
@@ -19,7 +20,7 @@ function leadership(lease: LeaseWatch, installation: Installation): Finding {
     : holder === undefined
       ? `${name} not found: no replica has ever led`
       : `${name} was released, and no replica has taken it in ${watchedSeconds} s`;
-  const remedy = `after a crash, a new leader takes up to 17 s: run doctor again. If no replica leads then, their logs say why: ${replicaLogs(installation)} | grep -i lead`;
+  const remedy = `after a crash, a new leader takes up to ${TAKEOVER_MS / 1_000} s: run doctor again. If no replica leads then, their logs say why: ${replicaLogs(installation)} | grep -i lead`;
   return consequence(
     finding('problem', `${evidence}: nothing is repaired, and webhooks are not kept up to date`, remedy),
     (cause) => `${evidence}; that may be because of the problem with ${cause}`,

@@ -1,7 +1,7 @@
+import { WEBHOOK_PORT_NAME } from '../../cluster/installation/own-names.ts';
 import { groupsBy } from '../../collections/groups-by.ts';
 import { type Finding, finding, needs } from '../check.ts';
 import type { Facts } from '../facts/facts.ts';
-import { WEBHOOK_PORT_NAME } from '../facts/listed-replicas.ts';
 import { type Ingress, ingressTo, type NetworkPolicyObject } from '../facts/network-policy.ts';
 import type { ReplicaFacts } from '../facts/replica-facts.ts';
 

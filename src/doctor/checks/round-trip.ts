@@ -1,10 +1,10 @@
+import { WEBHOOK_PORT_NAME } from '../../cluster/installation/own-names.ts';
 import { atMost } from '../../text/counts.ts';
 import { shellWord } from '../../text/printable.ts';
 import { consequence, type Finding, finding } from '../check.ts';
 import { describeGroups } from '../describe-groups.ts';
 import { type ConnectionFault, FAULT_MEANINGS, type FaultKind, hostPort } from '../facts/dial.ts';
 import type { Facts } from '../facts/facts.ts';
-import { WEBHOOK_PORT_NAME } from '../facts/listed-replicas.ts';
 import { ingressTo } from '../facts/network-policy.ts';
 import type { ReplicaFacts } from '../facts/replica-facts.ts';
 import { isExternal } from '../facts/service-facts.ts';

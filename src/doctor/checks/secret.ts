@@ -1,6 +1,5 @@
 import { parseCertificates } from '../../certs/bundle.ts';
-import { isFromAnotherIssuer } from '../../certs/certificate-files.ts';
-import { invalidAt } from '../../certs/inspect.ts';
+import { invalidAt, PAIR_NOT_FOUND } from '../../certs/inspect.ts';
 import {
   CA_LOOKAHEAD_MS,
   caFault,
@@ -9,6 +8,7 @@ import {
   otherIssuerFault,
   servingFault,
 } from '../../certs/stored-faults.ts';
+import { isFromAnotherIssuer } from '../../certs/stored-files.ts';
 import { type Finding, finding } from '../check.ts';
 import { type Facts, trustedTime } from '../facts/facts.ts';
 import type { PodView } from '../facts/pod-view.ts';
@@ -75,7 +75,7 @@ function judgeSecret(facts: Omit<Facts, 'pending'>): Finding {
 
 /** The faults are worded for the log line of a new certificate. */
 function said(fault: string): string {
-  return fault === 'not found' ? 'a part of it is missing' : fault;
+  return fault === PAIR_NOT_FOUND ? 'a part of it is missing' : fault;
 }
 
 /** Whether the pod's process may have created the Secret. */

@@ -1,9 +1,10 @@
 import { CONFIGURATION_NAME } from '../../cluster/admission-registration/webhook-configurations.ts';
+import { WEBHOOK_PORT_NAME } from '../../cluster/installation/own-names.ts';
 import { formatLabels, selects } from '../../kubernetes/label-selector.ts';
 import { shellWord } from '../../text/printable.ts';
 import { essentialSkip, type Finding, finding } from '../check.ts';
 import type { Facts } from '../facts/facts.ts';
-import { calledPort, WEBHOOK_PORT_NAME } from '../facts/listed-replicas.ts';
+import { calledPort } from '../facts/listed-replicas.ts';
 import { isExternal, type ServicePort } from '../facts/service-facts.ts';
 import { reinstall } from '../reinstall.ts';
 import { patchService } from '../service-patch.ts';

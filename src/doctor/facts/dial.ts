@@ -140,7 +140,7 @@ async function ask(
   const outgoing = request({
     createConnection: () => socket,
     method: 'POST',
-    path: '/validate',
+    path: review.path,
     headers: { host, 'content-type': 'application/json' },
     signal,
   });

@@ -1,5 +1,5 @@
 import { OWN_ACCOUNT, OWN_SERVICE } from '../../cluster/installation/own-names.ts';
-import { RELEASE_ANNOTATION } from '../../coverage/workload.ts';
+import { RELEASE_ANNOTATION } from '../../kubernetes/helm.ts';
 import { ownValue, type StringMap } from '../../kubernetes/label-selector.ts';
 import { isDnsSubdomain } from '../../kubernetes/names.ts';
 import type { PodObject } from '../../objects/pod-object.ts';

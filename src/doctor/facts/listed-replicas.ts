@@ -1,6 +1,8 @@
 import { type EndpointSlice, isReadyEndpoint, podOf } from '../../cluster/installation/endpoint-slices.ts';
+import { WEBHOOK_PORT_NAME } from '../../cluster/installation/own-names.ts';
 import { groupsBy } from '../../collections/groups-by.ts';
 import { isDnsSubdomain } from '../../kubernetes/names.ts';
+import { DEFAULT_PORTS } from '../../server/default-ports.ts';
 import { hostPort } from './dial.ts';
 import type { PodView } from './pod-view.ts';
 import { isExternal, type ServiceFacts, type ServiceObject } from './service-facts.ts';
@@ -20,10 +22,7 @@ export interface ListedReplica {
   readonly pod: PodView | undefined;
 }
 
-/** The name of the container's port in the chart. */
-export const WEBHOOK_PORT_NAME = 'webhook';
-/** The defaults of `serve`, and of the client configuration of a webhook. */
-const DEFAULT_POD_PORT = 8443;
+/** The API server calls this port if the client configuration of a webhook has none. */
 const DEFAULT_SERVICE_PORT = 443;
 
 /** The Service's port that the API server calls. All registered webhooks have the same. */
@@ -51,7 +50,7 @@ export function listedReplicas(facts: ServiceFacts): ListedReplica[] {
       name: pod.name,
       podName: pod.name,
       addresses: [pod.ip ?? ''],
-      port: pod.ports.get(WEBHOOK_PORT_NAME) ?? DEFAULT_POD_PORT,
+      port: pod.ports.get(WEBHOOK_PORT_NAME) ?? DEFAULT_PORTS.webhook,
       endpoint: undefined,
       pod,
     }));

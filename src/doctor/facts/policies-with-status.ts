@@ -3,11 +3,12 @@ import type { ApiClient } from '../../cluster/client/api-client.ts';
 import { listPolicies } from '../../cluster/policies/policies.ts';
 import type { PolicyObject } from '../../cluster/policies/policy-object.ts';
 import { POLICY_KINDS } from '../../cluster/policies/policy-paths.ts';
+import { STATUS_PAUSE_MS } from '../../controllers/status/status-controller.ts';
 import type { PolicyKind } from '../../policy/policy.ts';
 import type { PolicyStatus } from '../../policy/reporting/policy-status.ts';
 
-/** The leader writes a status within 5 s: `PAUSE_MS` of its status writer, in src/controllers/status/. */
-const STATUS_PAUSE_MS = 6_000;
+/** The leader evaluates changed policies after its pause. The rest is for writing the status. */
+const SETTLING_MS = STATUS_PAUSE_MS + 1_000;
 
 /**
  * The policies. If the status of one may be out of date, they are read once more after a pause: it is older than the spec, or counts objects that
@@ -16,7 +17,7 @@ const STATUS_PAUSE_MS = 6_000;
 export async function policiesWithStatus(
   client: ApiClient,
   missing: readonly PolicyKind[],
-  { pauseMs = STATUS_PAUSE_MS } = {},
+  { pauseMs = SETTLING_MS } = {},
 ): Promise<PolicyObject[]> {
   // Of none of them: the error says so.
   const kinds =

@@ -1,5 +1,6 @@
 import type { ApiClient } from '../../cluster/client/api-client.ts';
 import { ApiError, isForbidden } from '../../cluster/client/api-error.ts';
+import { ADMIN_PORT_NAME } from '../../cluster/installation/own-names.ts';
 import { selfCheckReview } from '../../cluster/installation/self-check-review.ts';
 import { type CniPod, listCniPodsOn } from '../../cluster/nodes/node-pods.ts';
 import { openTunnel } from '../../cluster/port-forward/tunnel.ts';
@@ -118,7 +119,7 @@ async function reachFromApiServer(
 ): Promise<Reading<Reached>> {
   if (pod === undefined) return failedReading('it is not known to be a pod');
   const review = selfCheckReview();
-  const path = `/api/v1/namespaces/${namespace}/pods/https:${pod.name}:${port}/proxy/validate`;
+  const path = `/api/v1/namespaces/${namespace}/pods/https:${pod.name}:${port}/proxy${review.path}`;
   try {
     const answer = await client.request('POST', path, { body: JSON.parse(review.body), timeoutMs: TIMEOUT_MS });
     const refusal = review.refusal(200, answer);
@@ -134,7 +135,7 @@ async function reachFromApiServer(
 }
 
 async function readReadiness({ pod }: ListedReplica, { client, namespace }: ProbeOptions): Promise<Reading<Readiness>> {
-  const port = pod?.ports.get('admin');
+  const port = pod?.ports.get(ADMIN_PORT_NAME);
   if (pod === undefined || port === undefined) return failedReading('its admin port is not known');
   const path = `/api/v1/namespaces/${namespace}/pods/${pod.name}:${port}/proxy/checks`;
   try {

@@ -1,4 +1,4 @@
-import type { StoredFiles } from '../../certs/certificate-files.ts';
+import type { StoredFiles } from '../../certs/stored-files.ts';
 import { readWebhooks, type Webhook } from '../../cluster/admission-registration/webhook-configurations.ts';
 import { readSecret } from '../../cluster/certificates/certificate-secret.ts';
 import type { ApiClient } from '../../cluster/client/api-client.ts';

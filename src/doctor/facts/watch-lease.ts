@@ -1,6 +1,7 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import type { ApiClient } from '../../cluster/client/api-client.ts';
 import { OWN_LEASE } from '../../cluster/installation/own-names.ts';
+import { LEADER_TIMINGS } from '../../cluster/lease/leader-timings.ts';
 import { holderOf, leaseStore } from '../../cluster/lease/lease.ts';
 import type { Installation } from './installation.ts';
 
@@ -19,13 +20,13 @@ export function hasLeader({ holder, renewed }: LeaseWatch): boolean {
   return holder !== undefined && holder !== '' && renewed;
 }
 
-/** Three times the renewal period of a leader, so that a single lost answer does not count. */
-const WATCH_MS = 6_000;
+/** Three renewals of a leader, so that a single lost answer does not count. */
+const WATCH_MS = 3 * LEADER_TIMINGS.retryPeriodMs;
 const POLL_MS = 250;
 const REQUEST_TIMEOUT_MS = 3_000;
 
 /**
- * Reads the Lease until its holder renews it, or for six seconds. A leader renews it every two.
+ * Reads the Lease until its holder renews it, or for the time of three renewals.
  * @throws ApiError, Error
  */
 export async function watchLease(

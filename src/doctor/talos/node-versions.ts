@@ -1,3 +1,4 @@
+import { APID_PORT } from '../../talos/endpoint.ts';
 import type { TalosContext } from '../../talos/talosconfig.ts';
 import { atMost } from '../../text/counts.ts';
 import { essentialSkip, finding } from '../check.ts';
@@ -49,7 +50,7 @@ function versionOf({ name, at, isForwarded, mayBeInMaintenance, version }: NodeA
         name,
         state: 'problem',
         evidence: isForwarded
-          ? `${at.host} does not reach it (${message}): it is off, or port 50000 is closed between the two`
+          ? `${at.host} does not reach it (${message}): it is off, or port ${APID_PORT} is closed between the two`
           : `Talos' API accepts the connection and does not answer (${message}): machined does not run, or hangs`,
         remedy: 'see the console of the machine',
       };
@@ -60,7 +61,7 @@ function versionOf({ name, at, isForwarded, mayBeInMaintenance, version }: NodeA
         name,
         state: 'problem',
         evidence: `it does not know the call for its version (${message}): this is another service than apid, such as trustd`,
-        remedy: 'use port 50000, that of apid',
+        remedy: `use port ${APID_PORT}, that of apid`,
       };
     case 'too large':
     case 'garbled':

@@ -11,6 +11,7 @@ const KUBERNETES_NAME = /^kubernetes(\.default(\.svc(\..+)?)?)?$/i;
 export const CERTIFICATE_NAMES: Rule = {
   id: 'certificate-names',
   severity: 'no-effect',
+  needsKnownVersion: true,
   about:
     "Names for a certificate in the section of another: `machine.certSANs` is for Talos' own API (talosctl), `cluster.apiServer.certSANs` (since 1.14 `certExtraSANs` of KubeAPIServerConfig) for the Kubernetes API (kubectl), which only control-plane nodes serve.",
   check: (subject) => [...misplacedNames(subject), ...wrongNames(subject)],

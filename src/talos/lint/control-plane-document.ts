@@ -1,8 +1,9 @@
 import type { SourceDocument } from '../../files/documents.ts';
 import { valueAt } from '../../kubernetes/json.ts';
 import type { Path } from '../../policy/problem.ts';
+import { isForControlPlanes } from '../document-conflicts.ts';
 import { kindOf } from '../document-values.ts';
-import { documentLife, isForControlPlanes } from '../fields.ts';
+import { documentLife } from '../fields.ts';
 import { surelyBefore } from '../versions.ts';
 import type { LintSubject, Rule, RuleFinding } from './finding.ts';
 

@@ -8,6 +8,7 @@ import { insteadOf } from './successors.ts';
 export const FIELD_VERSION: Rule = {
   id: 'field-version',
   severity: 'refused',
+  needsKnownVersion: true,
   about:
     'A field, or a kind of document, that this version of Talos does not have yet, or has no longer: it refuses the whole configuration. Needs the version, from `--talos-version` or the tag of `machine.install.image`.',
   check: (subject) => [...documents(subject), ...facts(subject, ['too new', 'gone'])],

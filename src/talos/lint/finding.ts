@@ -45,6 +45,8 @@ export interface Rule {
   readonly id: string;
   /** The severity of its findings, unless one has its own. */
   readonly severity: Severity;
+  /** Set if the rule would report the new fields of a Talos that is newer than the known versions. It does not run for such a version. */
+  readonly needsKnownVersion?: true;
   /** One sentence for the reference page. */
   readonly about: string;
   check(subject: LintSubject): RuleFinding[];

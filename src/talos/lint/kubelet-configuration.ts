@@ -26,6 +26,7 @@ export const KUBELET_CONFIGURATION: Rule = {
 export const KUBELET_FIELD: Rule = {
   id: 'kubelet-field',
   severity: 'refused',
+  needsKnownVersion: true,
   about:
     "A field in the kubelet's configuration that the kubelet does not have, such as `registerWithTaint`, or not in the version of Kubernetes that this Talos was built with: Talos decodes it strictly, and the kubelet gets no configuration.",
   check: (subject) =>

@@ -76,15 +76,6 @@ export function lint(configuration: MachineConfiguration, options: LintOptions =
   };
   const isNewer = version !== undefined && version > LAST_VERSION;
   return RULES.filter(
-    ({ id }) => !options.disabled?.includes(id) && !(isNewer && OF_KNOWN_FIELDS.includes(id)),
+    ({ id, needsKnownVersion }) => !options.disabled?.includes(id) && !(isNewer && needsKnownVersion),
   ).flatMap((rule) => rule.check(subject).map((finding) => ({ rule: rule.id, severity: rule.severity, ...finding })));
 }
-
-/** The rules that would report the new fields of a Talos that is newer than the known versions. */
-const OF_KNOWN_FIELDS: readonly string[] = [
-  UNKNOWN_FIELD.id,
-  KUBELET_FIELD.id,
-  MISPLACED_FIELD.id,
-  CERTIFICATE_NAMES.id,
-  FIELD_VERSION.id,
-];

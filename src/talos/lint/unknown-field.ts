@@ -46,7 +46,8 @@ const placesByName = lazy((): ReadonlyMap<string, readonly Path[]> => {
 export const UNKNOWN_FIELD: Rule = {
   id: 'unknown-field',
   severity: 'refused',
-  about: 'A field, or a kind of document, that no Talos from 1.3 to 1.15 has: Talos refuses the whole configuration.',
+  needsKnownVersion: true,
+  about: `A field, or a kind of document, that no Talos from 1.${FIRST_VERSION} to 1.${LAST_VERSION} has: Talos refuses the whole configuration.`,
   check: (subject) => [
     ...subject.configuration.documents.flatMap(unknownKind),
     ...unknownFacts(subject).filter(isNowhere).map(nowhere),
@@ -56,6 +57,7 @@ export const UNKNOWN_FIELD: Rule = {
 export const MISPLACED_FIELD: Rule = {
   id: 'misplaced-field',
   severity: 'refused',
+  needsKnownVersion: true,
   about:
     'A setting in the wrong section: of the kubelet or the node under `cluster`, of the cluster under `machine.kubelet`, or one level too high or too low.',
   check: (subject) =>

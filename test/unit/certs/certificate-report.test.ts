@@ -1,8 +1,8 @@
 import { expect, it } from 'vitest';
-import type { CompleteFiles } from '../../../src/certs/certificate-files.ts';
 import { reportCertificates } from '../../../src/certs/certificate-report.ts';
 import { issueServing } from '../../../src/certs/issue.ts';
 import { introduceCa, nextStep } from '../../../src/certs/rotation.ts';
+import type { CompleteFiles } from '../../../src/certs/stored-files.ts';
 import { issueAuthority, issueNamed } from './authorities.ts';
 
 const DAY_MS = 86_400_000;

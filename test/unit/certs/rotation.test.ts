@@ -1,7 +1,6 @@
 import { X509Certificate } from 'node:crypto';
 import { describe, expect, it, onTestFinished, vi } from 'vitest';
 import { parseCertificates } from '../../../src/certs/bundle.ts';
-import type { CompleteFiles, StoredFiles } from '../../../src/certs/certificate-files.ts';
 import { issueServing } from '../../../src/certs/issue.ts';
 import {
   FUTURE_CA_MS,
@@ -12,6 +11,7 @@ import {
   PROPAGATION_MS,
 } from '../../../src/certs/rotation.ts';
 import { whyUnusable } from '../../../src/certs/stored-faults.ts';
+import type { CompleteFiles, StoredFiles } from '../../../src/certs/stored-files.ts';
 
 const DAY_MS = 86_400_000;
 const START = new Date('2026-06-01T12:00:00Z');

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
-import type { StoredFiles } from '../../../src/certs/certificate-files.ts';
 import { issueCa, issueServing } from '../../../src/certs/issue.ts';
 import { otherIssuerFault } from '../../../src/certs/stored-faults.ts';
+import type { StoredFiles } from '../../../src/certs/stored-files.ts';
 import { type AltName, issueAuthority, issueNamed } from './authorities.ts';
 
 const NOW = new Date('2026-06-01T12:00:00Z');

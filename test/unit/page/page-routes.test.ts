@@ -21,11 +21,14 @@ const BUILD = buildOf(FILES);
 function adminWithPage() {
   let audit = false;
   const decisions = createDecisionLog({ replica: 'tk-1' });
-  const feed = createStateFeed(pageSources({ checks: () => [{ name: 'audit', state: 'ok', detail: String(audit) }] }), {
-    maxAgeMs: 0,
-    pauseMs: 0,
-    build: BUILD,
-  });
+  const feed = createStateFeed(
+    pageSources({ checks: () => [{ name: 'policies', state: 'ok', detail: String(audit) }] }),
+    {
+      maxAgeMs: 0,
+      pauseMs: 0,
+      build: BUILD,
+    },
+  );
   const explain = createExplanations(pageSources());
   const admin = createAdminServer({
     checks: () => [],

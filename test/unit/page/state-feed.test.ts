@@ -54,7 +54,7 @@ it('uses the clock of its sources, also for the certificate, whatever the clock 
 
 it('keeps the entity tag until something has changed, whatever the time', async () => {
   let detail = 'a';
-  const feed = createStateFeed(pageSources({ checks: () => [{ name: 'x', state: 'ok', detail }] }), AT_ONCE);
+  const feed = createStateFeed(pageSources({ checks: () => [{ name: 'policies', state: 'ok', detail }] }), AT_ONCE);
   const first = await feed.current();
   expect(await feed.current()).toEqual(first);
   detail = 'b';

@@ -1,3 +1,4 @@
+import type { CheckName as ReadinessCheckName } from '../../../server/admin-server.ts';
 import { atMost } from '../../../text/counts.ts';
 import { consequence, type Finding, finding } from '../../check.ts';
 import type { Facts } from '../../facts/facts.ts';
@@ -28,7 +29,9 @@ export function unreadyPods(
     failures: problem ? [] : failuresOf(facts.replicas.find((replica) => replica.pod?.name === name)),
   }));
   // A replica whose certificate is not valid is not ready. The cause is not the network.
-  const isAboutTrust = reasons.every(({ failures: [first] }) => TRUST_CHECKS.includes(first?.name ?? ''));
+  const isAboutTrust = reasons.every(
+    ({ failures: [first] }) => first !== undefined && TRUST_CHECKS.includes(first.name),
+  );
   const told = atMost(
     MAX_NAMED,
     reasons.map(({ name, problem, failures }) => {
@@ -36,7 +39,6 @@ export function unreadyPods(
       return `${name}: ${problem || texts.join(', ') || 'no reason given'}`;
     }),
   ).join('; ');
-  // The readiness check `drain` of the last replica (src/replica/readiness.ts).
   const drained = unready.find((_pod, index) => reasons[index]?.failures[0]?.name === 'drain');
   const [first] = unready;
   const awaited = drained ? undefined : whatNodesLack(first, facts);
@@ -65,8 +67,8 @@ function remedyFor(cause: StartFailure | undefined, pod: string): string {
   }
 }
 
-/** The readiness checks about trust, whose cause another check reports (src/replica/readiness.ts). */
-const TRUST_CHECKS = ['certificate', 'webhooks'];
+/** The readiness checks about trust, whose cause another check reports. */
+const TRUST_CHECKS: readonly ReadinessCheckName[] = ['certificate', 'webhooks'];
 
 function failuresOf(replica: ReplicaFacts | undefined): Readiness['failures'] {
   return replica?.readiness.ok ? replica.readiness.value.failures : [];

@@ -1,8 +1,8 @@
 import { afterEach, beforeEach, expect, it, vi } from 'vitest';
-import type { CompleteFiles } from '../../../../src/certs/certificate-files.ts';
 import { issueCa, issueServing } from '../../../../src/certs/issue.ts';
 import { PROPAGATION_MS } from '../../../../src/certs/rotation.ts';
 import type { ServableCertificates } from '../../../../src/certs/servable-certificates.ts';
+import type { CompleteFiles } from '../../../../src/certs/stored-files.ts';
 import { keepStored, NAMES, NOW, newCertificates } from './secret-server.ts';
 
 const HOUR_MS = 3_600_000;

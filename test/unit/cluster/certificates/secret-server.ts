@@ -1,8 +1,8 @@
 import { pino } from 'pino';
 import { onTestFinished } from 'vitest';
 import { trackCaTrust } from '../../../../src/certs/ca-trust.ts';
-import type { CompleteFiles } from '../../../../src/certs/certificate-files.ts';
 import { nextStep } from '../../../../src/certs/rotation.ts';
+import type { CompleteFiles } from '../../../../src/certs/stored-files.ts';
 import { writeSecret } from '../../../../src/cluster/certificates/certificate-secret.ts';
 import { keepSecret, type SecretKeeperOptions } from '../../../../src/cluster/certificates/secret-keeper.ts';
 import type { ApiClient, LinesOptions, RequestOptions } from '../../../../src/cluster/client/api-client.ts';

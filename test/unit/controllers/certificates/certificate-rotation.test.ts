@@ -1,10 +1,10 @@
 import { X509Certificate } from 'node:crypto';
 import { afterEach, beforeEach, expect, it, vi } from 'vitest';
 import { fingerprints, parseCertificates } from '../../../../src/certs/bundle.ts';
-import type { CompleteFiles } from '../../../../src/certs/certificate-files.ts';
 import { chainFault } from '../../../../src/certs/chain.ts';
 import { issueServing } from '../../../../src/certs/issue.ts';
 import { introduceCa } from '../../../../src/certs/rotation.ts';
+import type { CompleteFiles } from '../../../../src/certs/stored-files.ts';
 import { startCertificateRotation } from '../../../../src/controllers/certificates/certificate-rotation.ts';
 import { createSubject } from '../../../../src/runtime/source.ts';
 import { captureLog } from '../../captured-log.ts';

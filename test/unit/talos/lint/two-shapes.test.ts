@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { stringify } from 'yaml';
-import { allConflicts, type Conflict, documentLife } from '../../../../src/talos/fields.ts';
+import { allConflicts, type Conflict } from '../../../../src/talos/document-conflicts.ts';
+import { documentLife } from '../../../../src/talos/fields.ts';
 import { FIRST_VERSION, LAST_VERSION } from '../../../../src/talos/versions.ts';
 import { inShort, lintText } from './linted-files.ts';
 

@@ -1,5 +1,5 @@
-import { excludingVirtualNodes } from '../scheduling/obstacle.ts';
-import type { CoverageReport, ReportedDaemonSet } from './report.ts';
+import { excludingVirtualNodes } from '../../scheduling/obstacle.ts';
+import type { CoverageReport, ReportedDaemonSet } from '../report.ts';
 
 /** The pods of a DaemonSet on virtual nodes, which stay Pending. */
 interface VirtualNodePods extends Pick<ReportedDaemonSet, 'namespace' | 'name'> {

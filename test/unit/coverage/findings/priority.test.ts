@@ -1,8 +1,8 @@
 import { describe, expect, it } from 'vitest';
-import { criticalWithoutPriority, pendingOnFullNodes } from '../../../src/coverage/priority.ts';
-import type { InstalledDaemonSet } from '../../../src/coverage/workload.ts';
-import type { PodState } from '../../../src/scheduling/placement.ts';
-import { daemonSet } from '../scheduling/scheduling.ts';
+import { criticalWithoutPriority, pendingOnFullNodes } from '../../../../src/coverage/findings/priority.ts';
+import type { InstalledDaemonSet } from '../../../../src/coverage/workload.ts';
+import type { PodState } from '../../../../src/scheduling/placement.ts';
+import { daemonSet } from '../../scheduling/scheduling.ts';
 
 const installed = (given: Partial<InstalledDaemonSet> = {}): InstalledDaemonSet => ({
   ...daemonSet('agent'),

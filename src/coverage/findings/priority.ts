@@ -1,7 +1,7 @@
-import { NODE_CRITICAL_CLASS } from '../scheduling/node-critical.ts';
-import type { Placement } from '../scheduling/placement.ts';
-import { shellWord } from '../text/printable.ts';
-import { type InstalledDaemonSet, managerOf } from './workload.ts';
+import { NODE_CRITICAL_CLASS } from '../../scheduling/node-critical.ts';
+import type { Placement } from '../../scheduling/placement.ts';
+import { shellWord } from '../../text/printable.ts';
+import { type InstalledDaemonSet, managerOf } from '../workload.ts';
 
 /** A DaemonSet, and the change to make. */
 export interface PriorityFinding {

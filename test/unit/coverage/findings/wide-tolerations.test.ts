@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
-import { wideTolerations } from '../../../src/coverage/wide-tolerations.ts';
-import type { Workload, WorkloadKind } from '../../../src/coverage/workload.ts';
-import type { Toleration } from '../../../src/kubernetes/toleration.ts';
+import { wideTolerations } from '../../../../src/coverage/findings/wide-tolerations.ts';
+import type { Workload, WorkloadKind } from '../../../../src/coverage/workload.ts';
+import type { Toleration } from '../../../../src/kubernetes/toleration.ts';
 
 const EVERYTHING: Toleration = { operator: 'Exists' };
 const EVERY_NO_SCHEDULE: Toleration = { operator: 'Exists', effect: 'NoSchedule' };

@@ -1,13 +1,13 @@
-import { formatTaint, type Taint } from '../kubernetes/taint.ts';
-import { equalToleration, formatToleration, type Toleration, tolerates } from '../kubernetes/toleration.ts';
+import { formatTaint, type Taint } from '../../kubernetes/taint.ts';
+import { equalToleration, formatToleration, type Toleration, tolerates } from '../../kubernetes/toleration.ts';
 import {
   DISRUPTED_KEY,
   NOT_READY_KEY,
   TO_BE_DELETED_KEY,
   UNREACHABLE_KEY,
   UNSCHEDULABLE_KEY,
-} from '../kubernetes/well-known-taints.ts';
-import type { Workload, WorkloadKind } from './workload.ts';
+} from '../../kubernetes/well-known-taints.ts';
+import type { Workload, WorkloadKind } from '../workload.ts';
 
 /**
  * Taints of nodes from which pods are drained: set by `kubectl cordon` and `kubectl drain`, by Karpenter, and by the Cluster Autoscaler
