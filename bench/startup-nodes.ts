@@ -7,6 +7,7 @@ import type { AuditEvent } from '../test/control-plane/audit-log.ts';
 import { MERGE_PATCH } from '../test/control-plane/content-types.ts';
 import { type ControlPlane, startControlPlane } from '../test/control-plane/control-plane.ts';
 import { follow } from '../test/control-plane/follow.ts';
+import { freePorts } from '../test/control-plane/free-ports.ts';
 import { chosenBy, provideOrExit } from '../test/control-plane/provide-or-exit.ts';
 import { taintkeeperAccount } from '../test/control-plane/replicas.ts';
 import { succeeded } from '../test/control-plane/rest.ts';
@@ -135,7 +136,12 @@ async function measure({ name, nodes: count, everyMs, others, podsOnOthers, read
     await create(cp, `/api/v1/namespaces/${NAMESPACE}/serviceaccounts`, { metadata: { name: 'bench' } });
     const uid = await createDaemonSet(cp);
     await createOthers(cp, uid, others, podsOnOthers);
-    const [replica] = await installation.start(['a'], { program: BUNDLE, env: deployedEnvironment() });
+    // Without a proxy: this process has enough to do, and would delay the reviews.
+    const [port = 0] = await freePorts(1);
+    const [replica] = await installation.start(['a'], {
+      ...{ program: BUNDLE, env: deployedEnvironment() },
+      ...{ servicePort: port, args: ['--port', String(port)] },
+    });
     if (!replica) throw new Error('no replica');
     await createTaintPolicy(cp, POOL, {
       nodeSelector: { matchLabels: { pool: POOL } },
