@@ -11,7 +11,7 @@ export interface LeaderTimings {
 export const LEADER_TIMINGS: LeaderTimings = { leaseDurationMs: 15_000, renewDeadlineMs: 10_000, retryPeriodMs: 2_000 };
 
 /**
- * How long a takeover lasts at most after a crash: the time of the Lease, and twice the pause between two checks of a candidate, until it sees the last
+ * How long a takeover lasts after a crash, apart from jitter: the time of the Lease, and twice the pause between two checks of a candidate, until it sees the last
  * renewal and until it sees the end.
  */
 export const TAKEOVER_MS = LEADER_TIMINGS.leaseDurationMs + LEADER_TIMINGS.retryPeriodMs;

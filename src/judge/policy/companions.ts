@@ -10,11 +10,8 @@ const MAX_LISTS = 1_000;
 
 /** The companions of a policy with startup taints that wait: the other policies whose taints some of its nodes get, too. */
 export interface Companions {
-  /**
-   * Adds the policies that select a node. Each list object is read once.
-   * @param asked the policies whose companions are asked for; all of the list by default
-   */
-  add(selecting: Policies, asked?: Policies): void;
+  /** Adds the policies that select a node. Each list object is read once. */
+  add(selecting: Policies): void;
   /** By name. */
   of(policy: CompiledTaintPolicy): Policies;
 }
@@ -23,11 +20,11 @@ export function collectCompanions(): Companions {
   const seen = new Set<Policies>();
   const found = new Map<CompiledTaintPolicy, Set<CompiledTaintPolicy>>();
   return {
-    add(selecting, asked) {
+    add(selecting) {
       if (seen.has(selecting) || seen.size === MAX_LISTS) return;
       seen.add(selecting);
       const together = selecting.filter(setsTaints).slice(0, MAX_TOGETHER);
-      for (const policy of asked ?? together) {
+      for (const policy of together) {
         if (policy.untilReady.length === 0) continue;
         const companions = found.get(policy) ?? new Set();
         found.set(policy, companions);

@@ -7,7 +7,7 @@ import type { NodeKeys } from './node-keys.ts';
 // A policy that does nothing at present: it names keys that look misspelled, selects no node, or protects no taint that a node has.
 
 /**
- * Short warnings on apply: about keys that look misspelled, otherwise if the policy selects no node, and about conditions and resources that no node has.
+ * Short warnings on apply: about keys that look misspelled, if the policy selects no node for another reason, and about conditions and resources that no node has.
  * None while there are no nodes.
  * @param keys those of all nodes
  */
@@ -16,11 +16,15 @@ export function idleWarnings(
   keys: NodeKeys,
   nodes: { readonly selected: number; readonly all: number },
 ): string[] {
-  const misspelled = misspellingsIn(policy, keys).map(
-    ({ key, meant, of }) => `no node ${of === 'taint' ? 'carries' : `has ${of}`} ${key}; did you mean ${meant}?`,
-  );
-  const idle = misspelled.length > 0 || nodes.selected > 0 ? misspelled : selectsNone(nodes.all);
-  return nodes.all === 0 ? idle : [...idle, ...unseenKeys(policy, keys)];
+  const misspelled = misspellingsIn(policy, keys);
+  const isExplained = misspelled.some(({ rule }) => rule === undefined);
+  return [
+    ...misspelled.map(
+      ({ key, meant, of }) => `no node ${of === 'taint' ? 'carries' : `has ${of}`} ${key}; did you mean ${meant}?`,
+    ),
+    ...(isExplained || nodes.selected > 0 ? [] : selectsNone(nodes.all)),
+    ...(nodes.all === 0 ? [] : unseenKeys(policy, keys)),
+  ];
 }
 
 /**

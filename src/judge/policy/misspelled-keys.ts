@@ -61,14 +61,14 @@ export function misspellingsIn(policy: CompiledTaintPolicy, nodes: NodeKeys): Mi
 
 /** The conditions and the resources of `readyWhen` that no node has and that do not look misspelled, in words. The first node with them may not exist yet. */
 export function unseenKeys(policy: CompiledTaintPolicy, nodes: NodeKeys): string[] {
-  if (!isEnforcedWithoutAudit(policy)) return [];
   return awaitedKeys(policy)
     .filter(({ key, of }) => nodes[of].lacks(key) && nodes[of].meantBy(key) === undefined)
     .map(({ key, of, rule }) => `no node has ${of} ${key} yet, for which ${rule.field} waits`);
 }
 
-function awaitedKeys({ untilReady }: CompiledTaintPolicy): (NamedKey & { readonly rule: UntilReadyTaint })[] {
-  const all = untilReady.flatMap((rule) =>
+function awaitedKeys(policy: CompiledTaintPolicy): (NamedKey & { readonly rule: UntilReadyTaint })[] {
+  if (!isEnforcedWithoutAudit(policy)) return [];
+  const all = policy.untilReady.flatMap((rule) =>
     [
       ...rule.parts.conditions.map(({ type }, index) => ['condition', type, `conditions[${index}].type`] as const),
       ...rule.parts.allocatable.map(

@@ -29,10 +29,8 @@ export function requiredTaintWarnings(
     const tolerations = daemonTolerations(daemonSet.tolerations, daemonSet.hostNetwork);
     const by = required.find((one) => !tolerations.some((toleration) => mayTolerateOnNode(toleration, one)));
     if (!by) return [];
-    const name = `DaemonSet ${daemonSetName(daemonSet)}`;
-    return by.of === policy.name
-      ? `${name} does not tolerate taint ${formatTaint(by.taint)} of this policy`
-      : `TaintPolicy ${by.of} also selects nodes of this policy, and ${name} does not tolerate ${formatTaint(by.taint)}`;
+    const of = by.of === policy.name ? 'this policy' : `TaintPolicy ${by.of}`;
+    return `taint ${formatTaint(by.taint)} of ${of} is not tolerated by DaemonSet ${daemonSetName(daemonSet)}`;
   });
 }
 

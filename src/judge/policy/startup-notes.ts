@@ -70,7 +70,10 @@ export function startupNotes(
       const because = reason === 'Deleting' ? `${are} being deleted` : `${do_} not tolerate ${reason.text}`;
       const names = found.map(daemonSetName).sort();
       const text = (most: number) => `${field} does not wait for ${named('DaemonSet', names, most)}, which ${because}`;
-      return { warning: text(2), note: text(MAX_NAMED) };
+      if (reason === 'Deleting' || reason === own) return { warning: text(2), note: text(MAX_NAMED) };
+      // What comes last in a warning may be cut.
+      const warning = `${field}: DaemonSets that do not tolerate ${reason.text} are not waited for: ${atMost(2, names).join(', ')}`;
+      return { warning, note: text(MAX_NAMED) };
     });
   });
   return {

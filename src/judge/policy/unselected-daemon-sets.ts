@@ -26,9 +26,18 @@ export async function unselectedDaemonSets(
   { daemonSetOf, now, budget, letOthersRun }: Surroundings,
 ): Promise<StartupFault[]> {
   if (!isEnforcedWithoutAudit(policy)) return [];
-  const rules = policy.untilReady.filter(
-    (rule) => rule.parts.daemonSets.length > 0 && nodes.some((node) => isPastStartup(node, rule, now)),
-  );
+  const rules: UntilReadyTaint[] = [];
+  for (const rule of policy.untilReady) {
+    if (rule.parts.daemonSets.length === 0) continue;
+    for (const node of nodes) {
+      await letOthersRun();
+      budget.left--;
+      if (budget.left < 0) return [];
+      if (!isPastStartup(node, rule, now)) continue;
+      rules.push(rule);
+      break;
+    }
+  }
   const awaited = Map.groupBy(
     rules.flatMap((rule) => rule.parts.daemonSets.map((one) => ({ one, rule }))),
     ({ one }) => daemonSetName(one),

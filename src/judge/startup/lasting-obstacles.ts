@@ -23,9 +23,13 @@ export function lastingObstaclesOn(
   const startup = new Set(waiting.map(identityOf));
   /** The startup taints that go. */
   const ending = new Set(waiting.filter(isGivenUpLater).map(identityOf));
+  const kept = new Map<string, boolean>();
   const isLasting = (taint: Taint) => {
     const identity = taintIdentity(taint);
-    return startup.has(identity) ? !ending.has(identity) : isKept(taint);
+    if (startup.has(identity)) return !ending.has(identity);
+    const known = kept.get(identity) ?? isKept(taint);
+    kept.set(identity, known);
+    return known;
   };
   for (let before = -1; before < ending.size; ) {
     before = ending.size;
@@ -34,6 +38,7 @@ export function lastingObstaclesOn(
     }
   }
   return (one) => {
+    if (isGivenUpLater(one)) return [];
     const own = identityOf(one);
     return keptOffOf(one).flatMap(({ name, by }) => {
       const lasting = by.filter((taint) => taintIdentity(taint) !== own && isLasting(taint));

@@ -1,3 +1,4 @@
+import { lazy } from '../../collections/lazy.ts';
 import { sameTaint, type Taint, taintIdentity, valuesOf } from '../../kubernetes/taint.ts';
 import { NOT_READY_KEY } from '../../kubernetes/well-known-taints.ts';
 import type { CompiledTaintPolicy } from '../../policy/compiled-taint-policy.ts';
@@ -113,7 +114,7 @@ export function startupStep(
     requirement.setsAgain && (boot?.kind === 'SetAgain' || stillDue.includes(requirement));
   const actions = carriedRequirements.map((requirement) => nextActionFor(requirement, situation));
   const waits = actions.flatMap((action) => (action.kind === 'Wait' ? action.taint : []));
-  const lastingObstaclesTo = lastingObstaclesOn(waits, (taint) => isKept(taint, situation));
+  const lastingObstaclesTo = lastingObstaclesOn(waits, keptTaints(situation));
   const waiting = waits.map((one) => ({ ...one, lastingObstacles: lastingObstaclesTo(one) }));
   const undeclared = undeclaredTaints(situation);
   const abandoned = abandonedTaints(undeclared, node, facts.now);
@@ -222,14 +223,16 @@ function nextActionFor(requirement: StartupRequirement, situation: Situation): N
   return { kind: 'Wait', taint: { requirement, rebootedAt, blockers, forMs, isOverdue } };
 }
 
-/** Whether policies keep the taint on the node: they require it, or let no user remove it. */
-function isKept(taint: Taint, { node, selecting, facts }: Situation): boolean {
-  if (isRemovalAllowed(parseAllowedRemovals(node.allowRemoval), taint)) return false;
-  // One whose policy has ended is removed in some seconds.
-  if (facts.tracked.some(({ requirement }) => sameTaint(requirement.taint, taint))) return false;
-  const protectors = protectorsOf(selecting, taint);
-  const isRequired = protectors.some(({ required }) => required.some((one) => sameTaint(one.taint, taint)));
-  return isRequired || (protectors.length > 0 && !protectors.some(({ exemptsUsers }) => exemptsUsers));
+/** Whether policies keep a taint on the node: they protect it, and exempt no user who could remove it. */
+function keptTaints({ node, selecting, facts }: Situation): (taint: Taint) => boolean {
+  const allowed = lazy(() => parseAllowedRemovals(node.allowRemoval));
+  return (taint) => {
+    const protectors = protectorsOf(selecting, taint);
+    if (protectors.length === 0 || protectors.some(({ exemptsUsers }) => exemptsUsers)) return false;
+    // One whose policy has ended is removed in some seconds.
+    if (facts.tracked.some(({ requirement }) => sameTaint(requirement.taint, taint))) return false;
+    return !isRemovalAllowed(allowed(), taint);
+  };
 }
 
 function ageMs({ node, facts }: Situation): number {

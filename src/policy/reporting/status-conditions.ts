@@ -167,7 +167,7 @@ export const CONDITIONS = {
         meaning:
           'No node has the taint or the label of this key, or the condition or the resource of `readyWhen`, and nodes have one that is almost the same. ' +
           'Conditions and resources count only if a node of the policy is older than the progress deadline, and does not carry the startup taint.',
-        next: 'correct the key in the policy, or add the taint or the label to a node',
+        next: 'correct the key in the policy, or add the taint or the label to a node; an agent on the nodes reports conditions and resources',
       },
       RequiredValuesDiffer: {
         meaning: 'Two policies require different values of one taint on the same nodes. The leader sets neither.',
@@ -195,7 +195,7 @@ export const CONDITIONS = {
       DaemonSetDoesNotTolerate: {
         meaning:
           'A DaemonSet of `readyWhen` does not tolerate the startup taint that waits for it, or, on a node that waits, another taint that policies keep there. Startup taints may wait for each other like that.',
-        next: 'add the toleration to the DaemonSet, or let nodeSelector of one of the policies leave out the nodes of the other',
+        next: 'add the toleration to the DaemonSet, or keep the taint off the nodes of the policy',
       },
       DaemonSetSelectsNoNode: {
         meaning:

@@ -33,7 +33,7 @@ interface NodeWarnings {
 }
 
 /**
- * Warnings about a policy, from all nodes. Each selector is evaluated once for each node: every pod can send a review, with a policy that has
+ * Warnings about a policy, from all nodes. Each selector is evaluated twice at most for each node: every pod can send a review, with a policy that has
  * thousands of values and contradicts all others.
  */
 export async function nodeWarnings(
@@ -55,7 +55,7 @@ export async function nodeWarnings(
     if (before && losesStartupRule(before, after, node)) waiting.push(node.name);
     if (policy.selectsNode(node.labels)) {
       selected.push(node);
-      if (waits && !signal.aborted) companions.add(selectingPolicies(others, node.labels), [policy]);
+      if (waits && !signal.aborted) companions.add(selectingPolicies(after, node.labels));
       for (const [other, names] of shared) if (other.selectsNode(node.labels)) names.push(node.name);
     } else if (before && losesProtection(before, node)) {
       unprotected.push(node.name);

@@ -50,13 +50,13 @@ export interface ApplyWarningsOptions extends Pick<KnownNodesOptions, 'client' |
 
 /**
  * Returns a function for the warnings about a TaintPolicy that a user applies or deletes:
- * - keys that look misspelled, a selector of no node, and conditions and resources that no node has
+ * - keys that look misspelled, a selector of no node, and conditions, resources and CSI drivers that no node has
  * - contradictions with other policies
  * - nodes whose taints the policy no longer protects
  * - startup taints that would remain: its own, or those of another policy
  * - nodes that wait with its startup taint and lose it. A deletion has only this warning
  *
- * If not all nodes are known, only the last two are given, because a key may be on an unknown node.
+ * If not all nodes are known, only those are given that need none, because a key may be on an unknown node.
  */
 export function policyWarnings({ client, service, clusterState, policies, log }: ApplyWarningsOptions): WarnOnApply {
   const complain = throttle((missed) =>
@@ -126,11 +126,12 @@ export function policyWarnings({ client, service, clusterState, policies, log }:
     const signal = AbortSignal.timeout(TIMEOUT_MS);
     const [objects, nodes] = await Promise.all([startupObjectsOf(policy, signal), allNodes()]);
     const ofNodes = nodes && (await nodeWarnings(policy, { nodes, before, others, signal }));
-    const { selected = [], companions = [] } = ofNodes ?? {};
-    const surroundings = objects && { objects, others, selected, companions, now: client.now() };
-    const ofStartup = surroundings && (await startupRuleWarnings(policy, surroundings));
     const left = !nodes && before && mayLeaveStartupTaints(before, policy) ? startupWarnings(waiting, 'may') : [];
-    return presentableWarnings([...(ofStartup ?? []), ...(ofNodes?.warnings ?? left)]);
+    const { warnings = left, selected = [], companions = [] } = ofNodes ?? {};
+    const surroundings = objects && { objects, others, selected, companions, now: client.now() };
+    const ofStartup = surroundings ? await startupRuleWarnings(policy, surroundings) : [];
+    // Only the first are shown: what nodes lose comes before what may be missing.
+    return presentableWarnings([...warnings, ...ofStartup]);
   }
 
   async function startupObjectsOf(

@@ -6,6 +6,7 @@ import { listReplicas } from '../../cluster/installation/replica-pods.ts';
 import type { ServiceRef } from '../../cluster/installation/service-ref.ts';
 import { type ClusterDaemonSet, keepDaemonSet } from '../../cluster/objects/cluster-objects.ts';
 import { CSI_NODES, viewCsiNode } from '../../objects/csi-node-object.ts';
+import { MalformedObjectError } from '../../objects/object-schema.ts';
 import type { CompiledTaintPolicy } from '../../policy/compiled-taint-policy.ts';
 import { daemonSetName, type ReadyDaemonSet } from '../../policy/ready-when.ts';
 
@@ -13,7 +14,7 @@ import { daemonSetName, type ReadyDaemonSet } from '../../policy/ready-when.ts';
 export interface StartupObjects {
   /** Taintkeeper's own pods. None for a policy without startup taints that wait. */
   readonly replicas: Awaited<ReturnType<typeof listReplicas>>;
-  /** By {@link daemonSetName}. Undefined for one that does not exist. */
+  /** By {@link daemonSetName}. Undefined for one that does not exist. Without those that are not read. */
   readonly daemonSets: ReadonlyMap<string, ClusterDaemonSet | undefined>;
   /** Those of each namespace of `allDaemonSets`, or the first of them. */
   readonly byNamespace: ReadonlyMap<string, readonly ClusterDaemonSet[]>;
@@ -58,11 +59,22 @@ function firstOf<Item>(items: readonly (readonly [string, Item])[], most: number
   return new Map([...new Map(items)].slice(0, most));
 }
 
+/** Without what cannot be read because its author made it too large, or because of its fields. */
 async function readEach<Named, Found>(
   named: ReadonlyMap<string, Named>,
   read: (one: Named) => Promise<Found>,
 ): Promise<ReadonlyMap<string, Found>> {
-  return new Map(await Promise.all(Array.from(named, async ([name, one]) => [name, await read(one)] as const)));
+  const found = await Promise.all(
+    Array.from(named, async ([name, one]): Promise<readonly (readonly [string, Found])[]> => {
+      try {
+        return [[name, await read(one)]];
+      } catch (error) {
+        if (error instanceof MalformedObjectError) return [];
+        throw error;
+      }
+    }),
+  );
+  return new Map(found.flat());
 }
 
 async function listCsiDrivers(client: ApiClient, signal: AbortSignal): Promise<ReadonlySet<string> | undefined> {
@@ -80,12 +92,26 @@ async function listCsiDrivers(client: ApiClient, signal: AbortSignal): Promise<R
   }
 }
 
-/** The first of a namespace: more would be too long. */
+/**
+ * The first of a namespace: more would be too long. Without those that cannot be read.
+ * @throws MalformedObjectError if none of them can
+ */
 async function listDaemonSets(client: ApiClient, namespace: string, signal: AbortSignal): Promise<ClusterDaemonSet[]> {
   const path = namespacedPath('/apis/apps/v1', namespace, 'daemonsets');
   const options = { query: { limit: MOST_LISTED }, signal, mostBytes: MOST_BYTES };
   const { items } = await client.request<{ readonly items: readonly object[] }>('GET', path, options);
-  return items.map(keepDaemonSet);
+  const faults: MalformedObjectError[] = [];
+  const kept = items.flatMap((object) => {
+    try {
+      return keepDaemonSet(object);
+    } catch (error) {
+      if (!(error instanceof MalformedObjectError)) throw error;
+      faults.push(error);
+      return [];
+    }
+  });
+  if (kept.length === 0 && faults[0]) throw faults[0];
+  return kept;
 }
 
 async function readDaemonSet(

@@ -32,8 +32,7 @@ export function startupProblems(options: StartupProblemsOptions): readonly Repor
     ...problemsOf(
       waitingNodes.keptOff(),
       'DaemonSetDoesNotTolerate',
-      (texts) =>
-        `${texts.join('; ')}. Add the tolerations, or let nodeSelector of one policy leave out the nodes of the other`,
+      (texts) => `${texts.join('; ')}. Add the tolerations to the DaemonSets, or keep the taints off these nodes`,
     ),
     ...problemsOf(
       waitingNodes.overdue(),

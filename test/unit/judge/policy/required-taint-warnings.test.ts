@@ -16,6 +16,6 @@ it('a DaemonSet with more tolerations than a real one has is not compared with r
     const daemonSet = { ...awaited, labels: {}, annotations: {}, tolerations, hostNetwork: false, deleting: false };
     return requiredTaintWarnings(policy, [], () => daemonSet);
   };
-  expect(warningsWith(256)).toEqual(['DaemonSet kube-system/x does not tolerate taint b:NoSchedule of this policy']);
+  expect(warningsWith(256)).toEqual(['taint b:NoSchedule of this policy is not tolerated by DaemonSet kube-system/x']);
   expect(warningsWith(257)).toEqual([]);
 });

@@ -90,7 +90,14 @@ describe('the notes about a startup taint that waits for all DaemonSets', () => 
     const own = { key: 'own', effect: 'NoSchedule', ensure: 'UntilReady', readyWhen } as const;
     const spec = waitingWith(SYSTEM, 'a');
     const others = { q: waitingWith({}, 'b'), r: { ...waitingWith({}, 'c'), mode: 'Audit' as const } };
-    expect(notesOf({ ...spec, taints: [...spec.taints, own] }, all, { others }).notes).toEqual([
+    const { warnings, notes } = notesOf({ ...spec, taints: [...spec.taints, own] }, all, { others });
+    // The end of a long warning is cut.
+    expect(warnings).toEqual([
+      'spec.taints[0]: DaemonSets that do not tolerate taint b:NoSchedule of TaintPolicy q on the same nodes are not waited for: kube-system/c, kube-system/f',
+      'spec.taints[0] does not wait for DaemonSet kube-system/e, which does not tolerate the taint',
+      'spec.taints[0]: DaemonSets that do not tolerate taint own:NoSchedule of this policy are not waited for: kube-system/g',
+    ]);
+    expect(notes).toEqual([
       'spec.taints[0] does not wait for DaemonSets kube-system/c, kube-system/f, which do not tolerate taint b:NoSchedule of TaintPolicy q on the same nodes',
       'spec.taints[0] does not wait for DaemonSet kube-system/e, which does not tolerate the taint',
       'spec.taints[0] does not wait for DaemonSet kube-system/g, which does not tolerate taint own:NoSchedule of this policy',

@@ -103,6 +103,20 @@ describe('a DaemonSet that selects none of many nodes', () => {
     expect(await compared(OTHER_NODES, 10_000)).toEqual({ comparisons: 10_000, faults: 64 });
   });
 
+  it('costs as much if no node is old enough, however many rules name it', async () => {
+    let ages = 0;
+    const nodes = Array.from({ length: 10_000 }, (_, index) => ({
+      ...{ name: `n${index}`, taints: [], labels: {} },
+      get createdAt() {
+        ages++;
+        return NOW.getTime();
+      },
+    }));
+    const all = await unselectedDaemonSets(waitingWith(keys), nodes, surroundings(OTHER_NODES));
+    expect({ all, isLimited: ages <= 2 * comparisonBudget().left }).toEqual({ all: [], isLimited: true });
+    expect(ages).toBeGreaterThan(0);
+  });
+
   it('is compared no more once the comparisons have cost too much, also for other policies', async () => {
     const budget = comparisonBudget();
     const first = await compared(long, 1_000, budget);

@@ -46,6 +46,11 @@ it.each([
     startup: { a: ['b'], b: ['a', REMOVED] },
     lasting: { a: [], b: [] },
   },
+  {
+    why: 'not one of a startup taint that its policies remove after the deadline',
+    startup: { a: [KEPT, REMOVED], b: ['a'] },
+    lasting: { a: [], b: [] },
+  },
   { why: 'not the taint itself, which another fault tells', startup: { a: ['a'] }, lasting: { a: [] } },
   {
     why: 'one that does not go because of its own taint',

@@ -140,7 +140,11 @@ describe('a taint until DaemonSets are ready', () => {
 
     it.each<{ why: string; lasts: boolean; situation: Situation }>([
       { why: 'that a policy requires', lasts: true, situation: { by: by(requiring) } },
-      { why: 'that a policy with exempt users requires', lasts: true, situation: { by: by({ ...requiring, exempt }) } },
+      {
+        why: 'that a policy requires and exempt users may remove',
+        lasts: false,
+        situation: { by: by({ ...requiring, exempt }) },
+      },
       { why: 'that a policy protects', lasts: true, situation: { by: by(protecting) } },
       { why: 'that exempt users may remove', lasts: false, situation: { by: by({ ...protecting, exempt }) } },
       {

@@ -178,7 +178,7 @@ describe('warnings on a policy with ensure: UntilReady', () => {
       why: 'a required taint of the policy itself that its DaemonSet does not tolerate',
       objects: { [CILIUM_PATH]: daemonSet([{ ...TAINT, operator: 'Exists' }]) },
       spec: waiting(['cilium'], { taints: [...waiting().taints, DEDICATED] }),
-      expected: ['DaemonSet kube-system/cilium does not tolerate taint dedicated:NoSchedule of this policy'],
+      expected: ['taint dedicated:NoSchedule of this policy is not tolerated by DaemonSet kube-system/cilium'],
     },
     {
       why: 'a CSI driver that no CSINode lists',
@@ -262,7 +262,7 @@ describe('warnings on a policy with ensure: UntilReady', () => {
       warns
         ? [
             expect.stringMatching(
-              /^TaintPolicy gpu also selects nodes of this policy, and DaemonSet kube-system\/cilium does not tolerate dedicated/,
+              /^taint dedicated.* of TaintPolicy gpu is not tolerated by DaemonSet kube-system\/cilium$/,
             ),
           ]
         : [],
@@ -309,10 +309,18 @@ describe('warnings on a policy with ensure: UntilReady', () => {
   it.each([
     { why: 'cannot be read', found: new Error('no answer') },
     { why: 'are longer than is read', found: padded },
-    { why: 'have more labels than are kept', found: labelled },
   ])('is not given where DaemonSets $why, which the log says', async ({ found }) => {
     const { warnings, messages } = rig({ [CILIUM_PATH]: found });
     expect(await warnings(waiting())).toEqual([]);
     expect(messages()).toContain('nodes or DaemonSets cannot be read: no warnings on policies');
+  });
+
+  it('is given of the other DaemonSets where one has more labels than are kept', async () => {
+    const list = { metadata: {}, items: [labelled] };
+    const { warnings } = rig({ [CILIUM_PATH]: labelled, [DAEMON_SETS_PATH]: list });
+    expect(await warnings(waiting(['cilium', 'celium']))).toEqual([
+      `DaemonSet kube-system/celium does not exist: new nodes wait with ${TEXT}`,
+    ]);
+    expect(await warnings(waitingFor({ allDaemonSets: { namespaces: ['kube-system'] } }))).toEqual([]);
   });
 });

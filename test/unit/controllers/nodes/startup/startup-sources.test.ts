@@ -202,7 +202,7 @@ it('a taint that policies keep on a node, and that a DaemonSet of a startup tain
         reason: 'DaemonSetDoesNotTolerate',
         message:
           'on node new, startup taint example.com/network:NoSchedule waits for DaemonSet kube-system/cni, which does not tolerate ' +
-          'example.com/dedicated:NoSchedule. Add the tolerations, or let nodeSelector of one policy leave out the nodes of the other',
+          'example.com/dedicated:NoSchedule. Add the tolerations to the DaemonSets, or keep the taints off these nodes',
       },
     ]);
   api.put(tolerating([TAINT.key, dedicated.key]));
