@@ -1,5 +1,5 @@
 /**
- * What comparisons of DaemonSets with nodes or taints may still cost together: labels, requirements, values and tolerations that are compared. Policies name
+ * What comparisons of DaemonSets with nodes or taints may still cost together: labels, requirements, values, tolerations and ages that are compared. Policies name
  * DaemonSets of any user, with any affinity, and every pod can send reviews of policies.
  */
 export interface ComparisonBudget {

@@ -7,7 +7,7 @@ import type { NodeKeys } from './node-keys.ts';
 // A policy that does nothing at present: it names keys that look misspelled, selects no node, or protects no taint that a node has.
 
 /**
- * Short warnings on apply: about keys that look misspelled, if the policy selects no node for another reason, and about conditions and resources that no node has.
+ * Short warnings on apply: about keys that look misspelled, if the policy selects no node although its labels do not, and about conditions and resources that no node has.
  * None while there are no nodes.
  * @param keys those of all nodes
  */
@@ -17,7 +17,7 @@ export function idleWarnings(
   nodes: { readonly selected: number; readonly all: number },
 ): string[] {
   const misspelled = misspellingsIn(policy, keys);
-  const isExplained = misspelled.some(({ rule }) => rule === undefined);
+  const isExplained = misspelled.some(({ of }) => of === 'label');
   return [
     ...misspelled.map(
       ({ key, meant, of }) => `no node ${of === 'taint' ? 'carries' : `has ${of}`} ${key}; did you mean ${meant}?`,

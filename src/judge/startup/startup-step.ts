@@ -223,15 +223,16 @@ function nextActionFor(requirement: StartupRequirement, situation: Situation): N
   return { kind: 'Wait', taint: { requirement, rebootedAt, blockers, forMs, isOverdue } };
 }
 
-/** Whether policies keep a taint on the node: they protect it, and exempt no user who could remove it. */
+/** Whether a policy keeps a taint on the node: it protects the taint, exempts no user, and no entry allows the removal. */
 function keptTaints({ node, selecting, facts }: Situation): (taint: Taint) => boolean {
   const allowed = lazy(() => parseAllowedRemovals(node.allowRemoval));
   return (taint) => {
-    const protectors = protectorsOf(selecting, taint);
-    if (protectors.length === 0 || protectors.some(({ exemptsUsers }) => exemptsUsers)) return false;
     // One whose policy has ended is removed in some seconds.
     if (facts.tracked.some(({ requirement }) => sameTaint(requirement.taint, taint))) return false;
-    return !isRemovalAllowed(allowed(), taint);
+    return protectorsOf(selecting, taint).some(
+      ({ exemptsUsers, allowsRemovalByAnnotation }) =>
+        !exemptsUsers && !(allowsRemovalByAnnotation && isRemovalAllowed(allowed(), taint)),
+    );
   };
 }
 

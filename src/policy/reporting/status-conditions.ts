@@ -194,7 +194,7 @@ export const CONDITIONS = {
       },
       DaemonSetDoesNotTolerate: {
         meaning:
-          'A DaemonSet of `readyWhen` does not tolerate the startup taint that waits for it, or, on a node that waits, another taint that policies keep there. Startup taints may wait for each other like that.',
+          'A DaemonSet of `readyWhen` does not tolerate the startup taint that waits for it, or, on a node that waits, another taint that policies keep there. Startup taints may wait for each other like that. With `afterDeadline: Remove`, such a node is not named.',
         next: 'add the toleration to the DaemonSet, or keep the taint off the nodes of the policy',
       },
       DaemonSetSelectsNoNode: {

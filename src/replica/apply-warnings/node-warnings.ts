@@ -25,7 +25,10 @@ export interface NodeWarningsOptions {
 }
 
 interface NodeWarnings {
+  /** What nodes lose, and contradictions. */
   readonly warnings: readonly string[];
+  /** See {@link idleWarnings}. */
+  readonly idle: readonly string[];
   /** The nodes that the policy selects. */
   readonly selected: readonly StoredNode[];
   /** See {@link Companions}. */
@@ -44,7 +47,7 @@ export async function nodeWarnings(
   const shared = new Map(disagreeingWith(policy, others).map((other): [CompiledTaintPolicy, string[]] => [other, []]));
   const unprotected: string[] = [];
   const waiting: string[] = [];
-  const after = [...others, policy];
+  const after = [policy, ...others];
   const selected: StoredNode[] = [];
   const companions = collectCompanions();
   const waits = isEnforced(policy) && policy.untilReady.length > 0;
@@ -65,7 +68,7 @@ export async function nodeWarnings(
     ...protectionWarnings(unprotected),
     ...waitingWarnings(waiting),
     ...contradictionWarnings(policy, shared),
-    ...idleWarnings(policy, keys, { selected: selected.length, all: nodes.length }),
   ];
-  return { warnings, selected, companions: companions.of(policy) };
+  const idle = idleWarnings(policy, keys, { selected: selected.length, all: nodes.length });
+  return { warnings, idle, selected, companions: companions.of(policy) };
 }

@@ -127,11 +127,11 @@ export function policyWarnings({ client, service, clusterState, policies, log }:
     const [objects, nodes] = await Promise.all([startupObjectsOf(policy, signal), allNodes()]);
     const ofNodes = nodes && (await nodeWarnings(policy, { nodes, before, others, signal }));
     const left = !nodes && before && mayLeaveStartupTaints(before, policy) ? startupWarnings(waiting, 'may') : [];
-    const { warnings = left, selected = [], companions = [] } = ofNodes ?? {};
+    const { warnings = left, idle = [], selected = [], companions = [] } = ofNodes ?? {};
     const surroundings = objects && { objects, others, selected, companions, now: client.now() };
     const ofStartup = surroundings ? await startupRuleWarnings(policy, surroundings) : [];
-    // Only the first are shown: what nodes lose comes before what may be missing.
-    return presentableWarnings([...warnings, ...ofStartup]);
+    // Only the first are shown.
+    return presentableWarnings([...warnings, ...ofStartup, ...idle]);
   }
 
   async function startupObjectsOf(

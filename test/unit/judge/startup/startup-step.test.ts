@@ -154,6 +154,19 @@ describe('a taint until DaemonSets are ready', () => {
       },
       { why: 'of no policy', lasts: false, situation: {} },
       {
+        why: 'that exempt users of one policy may remove, and another policy protects',
+        lasts: true,
+        situation: { by: policies({ network: spec(), other: { ...protecting, exempt }, third: protecting }) },
+      },
+      {
+        why: 'with an entry that a policy ignores',
+        lasts: true,
+        situation: {
+          by: by({ ...protecting, removalByAnnotation: 'Forbidden' }),
+          allowRemoval: formatTaint(dedicated),
+        },
+      },
+      {
         why: 'that may be removed by an entry',
         lasts: false,
         situation: { by: by(protecting), allowRemoval: formatTaint(dedicated) },
