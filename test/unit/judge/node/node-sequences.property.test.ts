@@ -47,8 +47,8 @@ import {
   type Policies,
   type Registration,
   registration,
-  sequence,
   taintPolicies,
+  withDeadlines,
 } from './node-sequences.ts';
 
 /** Longer than everything that a leader waits for: two lives of an entry, and the window of a conflict. */
@@ -458,7 +458,7 @@ function checkDeclared(node: StoredNode, specs: Policies, { ready, now }: ModelC
 
 it('whatever happens, the leader writes what has to change and nothing else, and every leader arrives at the same nodes', async () => {
   await checkUntilAllOccurred(
-    fc.record({ policies: taintPolicies, actions: sequence, isLed: fc.boolean() }),
+    fc.record({ policies: withDeadlines.taintPolicies, actions: withDeadlines.sequence, isLed: fc.boolean() }),
     ({ policies: specs, actions, isLed }) => {
       const occurred: string[] = [];
       const policies = compiled(specs);

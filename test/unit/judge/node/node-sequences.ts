@@ -39,7 +39,6 @@ const RULES_AGAIN: readonly TaintRule[] = [
   { key: 'dedicated', ...SET_AGAIN },
   { key: 'example.com/b', ...SET_AGAIN },
   { key: 'example.com/c', value: 'x', ...SET_AGAIN },
-  { key: 'example.com/b', ...untilDeadline(300), afterReboot: 'SetAgain' },
 ];
 const RULES: readonly TaintRule[] = [
   { key: 'dedicated', value: 'x', ...ALWAYS },
@@ -56,36 +55,30 @@ const RULES: readonly TaintRule[] = [
   { key: 'example.com/a' },
   { key: 'example.com/b', ...UNTIL_READY },
   { key: 'example.com/b', value: 'x', ...UNTIL_READY },
-  { key: 'example.com/b', ...untilDeadline(60) },
-  { key: 'example.com/b', ...untilDeadline(500) },
   { key: 'example.com/b', value: 'x', ...ALWAYS },
   ...RULES_AGAIN,
 ];
 
 export type Policies = Readonly<Record<string, TaintPolicySpec>>;
 
-const taintPolicy: fc.Arbitrary<TaintPolicySpec> = fc
-  .record({
-    mode: fc.constantFrom('Restore', 'Restore', 'Deny', 'Audit'),
-    nodeSelector: fc.constantFrom({}, { matchLabels: { pool: 'a' } }, { matchLabels: { pool: 'b' } }),
-    taints: fc.uniqueArray(
-      fc.oneof(...[RULES, RULES.slice(0, 2), RULES_AGAIN].map((rules) => fc.constantFrom(...rules))),
-      {
+const taintPolicyOf = (rules: readonly TaintRule[], again: readonly TaintRule[]): fc.Arbitrary<TaintPolicySpec> =>
+  fc
+    .record({
+      mode: fc.constantFrom('Restore', 'Restore', 'Deny', 'Audit'),
+      nodeSelector: fc.constantFrom({}, { matchLabels: { pool: 'a' } }, { matchLabels: { pool: 'b' } }),
+      taints: fc.uniqueArray(fc.oneof(...[rules, rules.slice(0, 2), again].map((rules) => fc.constantFrom(...rules))), {
         minLength: 1,
         maxLength: 3,
         // A policy cannot set two values of one taint.
         selector: ({ key, effect, ensure }) => `${key}:${ensure && effect}`,
-      },
-    ),
-    exempt: fc.constantFrom({}, {}, { users: ['owner'] }),
-    removalByAnnotation: fc.constantFrom('Allowed', 'Allowed', 'Forbidden'),
-  })
-  .map((spec) => withoutContradiction(spec as TaintPolicySpec));
+      }),
+      exempt: fc.constantFrom({}, {}, { users: ['owner'] }),
+      removalByAnnotation: fc.constantFrom('Allowed', 'Allowed', 'Forbidden'),
+    })
+    .map((spec) => withoutContradiction(spec as TaintPolicySpec));
 
-export const taintPolicies: fc.Arbitrary<Policies> = fc.dictionary(fc.constantFrom('p1', 'p2', 'p3'), taintPolicy, {
-  minKeys: 1,
-  noNullPrototype: true,
-});
+const taintPoliciesOf = (taintPolicy: fc.Arbitrary<TaintPolicySpec>): fc.Arbitrary<Policies> =>
+  fc.dictionary(fc.constantFrom('p1', 'p2', 'p3'), taintPolicy, { minKeys: 1, noNullPrototype: true });
 
 export const compiled = (policies: Policies): PolicySet => policySet({ taint: policies });
 
@@ -203,58 +196,80 @@ export const registration: fc.Arbitrary<Registration> = fc.record({
 /** What a registration draws. */
 export type Registration = Extract<Action, { do: 'register' }>;
 
-export const action: fc.Arbitrary<Action> = fc.oneof(
-  {
-    weight: 12,
-    arbitrary: fc.record({ do: constant('edit'), node, by: fc.constantFrom(DEVELOPER, DEVELOPER, OWNER), edit }),
-  },
-  {
-    weight: 1,
-    arbitrary: fc.record({
-      do: constant('edit'),
-      node,
-      by: fc.constant(KUBELET),
-      edit: labels.map((next) => named<Edit>(() => ({ labels: next }), `label ${JSON.stringify(next)}`)),
-    }),
-  },
-  {
-    weight: 2,
-    arbitrary: fc.record({
-      do: constant('edit'),
-      node,
-      by: fc.constant(CONTROLLER),
-      edit: fc.constantFrom(...condition),
-    }),
-  },
-  {
-    weight: 3,
-    arbitrary: registration,
-  },
-  { weight: 1, arbitrary: fc.record({ do: constant('delete'), node }) },
-  { weight: 3, arbitrary: fc.record({ do: constant('reboot'), node, bootId: fc.constantFrom(...BOOTS) }) },
-  { weight: 2, arbitrary: fc.record({ do: constant('ready'), node, isReady: fc.boolean() }) },
-  { weight: 1, arbitrary: fc.record({ do: constant('policies'), policies: taintPolicies }) },
-  {
-    weight: 3,
-    arbitrary: fc.record({
-      do: constant('policy'),
-      name: fc.constantFrom('p1', 'p2', 'p3'),
-      spec: fc.option(taintPolicy, { nil: undefined, freq: 3 }),
-    }),
-  },
-  { weight: 2, arbitrary: fc.record({ do: constant('webhook'), isUp: fc.boolean() }) },
-  {
-    weight: 2,
-    arbitrary: fc.record({
-      do: constant('leader'),
-      next: fc.constantFrom<'none' | 'new'>('none', 'new', 'new'),
-    }),
-  },
-  {
-    weight: 2,
-    arbitrary: fc.record({ do: constant('oppose'), ms: fc.constantFrom(1_000, 660_000), other: otherWriter }),
-  },
-  { weight: 4, arbitrary: fc.record({ do: constant('time'), ms: fc.constantFrom(1_000, 15_000, 660_000, 3_660_000) }) },
-);
+const actionOf = (
+  taintPolicy: fc.Arbitrary<TaintPolicySpec>,
+  taintPolicies: fc.Arbitrary<Policies>,
+): fc.Arbitrary<Action> =>
+  fc.oneof(
+    {
+      weight: 12,
+      arbitrary: fc.record({ do: constant('edit'), node, by: fc.constantFrom(DEVELOPER, DEVELOPER, OWNER), edit }),
+    },
+    {
+      weight: 1,
+      arbitrary: fc.record({
+        do: constant('edit'),
+        node,
+        by: fc.constant(KUBELET),
+        edit: labels.map((next) => named<Edit>(() => ({ labels: next }), `label ${JSON.stringify(next)}`)),
+      }),
+    },
+    {
+      weight: 2,
+      arbitrary: fc.record({
+        do: constant('edit'),
+        node,
+        by: fc.constant(CONTROLLER),
+        edit: fc.constantFrom(...condition),
+      }),
+    },
+    {
+      weight: 3,
+      arbitrary: registration,
+    },
+    { weight: 1, arbitrary: fc.record({ do: constant('delete'), node }) },
+    { weight: 3, arbitrary: fc.record({ do: constant('reboot'), node, bootId: fc.constantFrom(...BOOTS) }) },
+    { weight: 2, arbitrary: fc.record({ do: constant('ready'), node, isReady: fc.boolean() }) },
+    { weight: 1, arbitrary: fc.record({ do: constant('policies'), policies: taintPolicies }) },
+    {
+      weight: 3,
+      arbitrary: fc.record({
+        do: constant('policy'),
+        name: fc.constantFrom('p1', 'p2', 'p3'),
+        spec: fc.option(taintPolicy, { nil: undefined, freq: 3 }),
+      }),
+    },
+    { weight: 2, arbitrary: fc.record({ do: constant('webhook'), isUp: fc.boolean() }) },
+    {
+      weight: 2,
+      arbitrary: fc.record({
+        do: constant('leader'),
+        next: fc.constantFrom<'none' | 'new'>('none', 'new', 'new'),
+      }),
+    },
+    {
+      weight: 2,
+      arbitrary: fc.record({ do: constant('oppose'), ms: fc.constantFrom(1_000, 660_000), other: otherWriter }),
+    },
+    {
+      weight: 4,
+      arbitrary: fc.record({ do: constant('time'), ms: fc.constantFrom(1_000, 15_000, 660_000, 3_660_000) }),
+    },
+  );
 
-export const sequence: fc.Arbitrary<readonly Action[]> = fc.array(action, { minLength: 5, maxLength: 40, size: 'max' });
+/** What happens, with policies of these rules. */
+function generatorsOf(rules: readonly TaintRule[], again: readonly TaintRule[]) {
+  const taintPolicy = taintPolicyOf(rules, again);
+  const taintPolicies = taintPoliciesOf(taintPolicy);
+  const action = actionOf(taintPolicy, taintPolicies);
+  const sequence: fc.Arbitrary<readonly Action[]> = fc.array(action, { minLength: 5, maxLength: 40, size: 'max' });
+  return { taintPolicies, action, sequence };
+}
+
+export const { taintPolicies, action, sequence } = generatorsOf(RULES, RULES_AGAIN);
+
+/** With deadlines, whose moment only a clock of the test can meet. */
+export const withDeadlines = generatorsOf(
+  [...RULES, { key: 'example.com/b', ...untilDeadline(60) }, { key: 'example.com/b', ...untilDeadline(500) }],
+  [...RULES_AGAIN, { key: 'example.com/b', ...untilDeadline(300), afterReboot: 'SetAgain' }],
+);
