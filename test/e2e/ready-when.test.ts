@@ -238,7 +238,10 @@ describeWithControlPlane(
       );
       expect(await taintsOf(cp(), 'all-1')).toEqual([textOf('all')]);
       await setPodReady('agents', 'proxy', 'all-1');
-      await waitForTaints(cp(), 'all-1');
+      await waitForTaints(cp(), 'all-1').catch(async (error: Error) => {
+        const { stdout } = await runAs(admin, cp(), ['explain', 'node', 'all-1']);
+        throw new Error(`${error.message}; the leader is ${await leaderOf(cp())}; ${stdout}`);
+      });
       const status = await waitForStatus(cp(), 'all', ({ conditions = [] }) =>
         conditions.some(({ type, message }) => type === 'Ready' && message.includes('agents/intolerant')),
       );
