@@ -1,5 +1,4 @@
 import { RIGHTS } from '../../scripts/chart.ts';
-import { type ApiClient, connect } from '../../src/cluster/client/api-client.ts';
 import { parseStartupBoot, STARTUP_BOOT_ANNOTATION } from '../../src/judge/node-boot.ts';
 import { follow, followVersions, type Version } from '../control-plane/follow.ts';
 import { admin } from '../control-plane/users.ts';
@@ -7,9 +6,10 @@ import { waitUntil } from '../control-plane/wait-until.ts';
 import { daemonSetManifest } from '../e2e/daemon-sets.ts';
 import { policyObject } from '../e2e/policy-objects.ts';
 import { type Conditioned, isReady } from './conditions.ts';
+import { startFollowedCluster } from './followed-cluster.ts';
 import { type KilledLeader, killLeader } from './measure/health.ts';
 import { installProduct, kubectl } from './product.ts';
-import { type RealCluster, startRealCluster } from './real-cluster.ts';
+import type { RealCluster } from './real-cluster.ts';
 import { isTainted } from './waiting-node.ts';
 
 const TAINT = { key: 'example.com/agent', effect: 'NoSchedule' };
@@ -69,30 +69,22 @@ interface Pod {
 
 /** @param image an archive of the product's image; without it, the Dockerfile is built */
 export async function startRebootingNode(image?: string): Promise<RebootingNode> {
-  const cluster = await startRealCluster({ nodes: 2, ...(image === undefined ? {} : { productImage: image }) });
-  const stopping = new AbortController();
-  let client: ApiClient | undefined;
-  const stop = async () => {
-    stopping.abort();
-    client?.close();
-    await cluster.stop();
-  };
-  try {
+  const options = { nodes: 2, ...(image === undefined ? {} : { productImage: image }) };
+  return startFollowedCluster(options, async ({ cluster, client, signal }) => {
     // The node that reboots has no webhook on it.
     await kubectl(cluster, ['cordon', NODE]);
     await installProduct(cluster);
     await kubectl(cluster, ['uncordon', NODE]);
     await kubectl(cluster, ['apply', '-f', RIGHTS.listPods]);
-    client = await connect({ kubeconfig: await cluster.kubeconfigFile(admin), userAgent: 'reboots' });
     const bound = new Map<string, Version<string>>();
     const agents: Version<Pod>[] = [];
-    const watchedPods = follow<Pod>(client, PODS, stopping.signal, (value, resourceVersion, name) => {
+    const watchedPods = follow<Pod>(client, PODS, signal, (value, resourceVersion, name) => {
       const seen = { at: Date.now(), resourceVersion };
       if (value.metadata.labels?.app === 'agent') agents.push({ ...seen, value });
       else if (value.spec.nodeName && !bound.has(name)) bound.set(name, { ...seen, value: name });
     });
     const [nodes] = await Promise.all([
-      followVersions<Node>(client, '/api/v1/nodes', stopping.signal, NODE),
+      followVersions<Node>(client, '/api/v1/nodes', signal, NODE),
       watchedPods.synced,
     ]);
     await createAgent(cluster);
@@ -101,11 +93,8 @@ export async function startRebootingNode(image?: string): Promise<RebootingNode>
       timeoutMs: TIMEOUT_MS,
       otherwise: () => `${NODE} is not adopted, or its agent is not Ready`,
     });
-    return { ...rebooting(cluster, { nodes, bound, agents }), stop };
-  } catch (error) {
-    await stop();
-    throw error;
-  }
+    return rebooting(cluster, { nodes, bound, agents });
+  });
 }
 
 interface History {

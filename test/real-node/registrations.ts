@@ -1,15 +1,15 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { RIGHTS } from '../../scripts/chart.ts';
-import { type ApiClient, connect } from '../../src/cluster/client/api-client.ts';
 import { MERGE_PATCH } from '../control-plane/content-types.ts';
 import { follow } from '../control-plane/follow.ts';
 import { admin } from '../control-plane/users.ts';
 import { waitUntil } from '../control-plane/wait-until.ts';
 import { policyObject } from '../e2e/policy-objects.ts';
 import { type Conditioned, isReady } from './conditions.ts';
+import { type FollowedCluster, startFollowedCluster } from './followed-cluster.ts';
 import { type KilledLeader, killLeader } from './measure/health.ts';
 import { installProduct, kubectl, setAtRegistration } from './product.ts';
-import { type RealCluster, startRealCluster } from './real-cluster.ts';
+import type { RealCluster } from './real-cluster.ts';
 import type { RealNode } from './real-node.ts';
 
 const TAINT = { key: 'example.com/network', effect: 'NoSchedule' };
@@ -73,34 +73,21 @@ export function isTooEarly({ bound, ready }: Registration): boolean {
  * @param image an archive of the product's image; without it, the Dockerfile is built
  */
 export async function startRegisteringNodes(workers: number, image?: string): Promise<RegisteringNodes> {
-  const cluster = await startRealCluster({
-    nodes: workers + 1,
-    ...(image === undefined ? {} : { productImage: image }),
-  });
-  const stopping = new AbortController();
-  let client: ApiClient | undefined;
-  const stop = async () => {
-    stopping.abort();
-    client?.close();
-    await cluster.stop();
-  };
-  try {
+  const options = { nodes: workers + 1, ...(image === undefined ? {} : { productImage: image }) };
+  return startFollowedCluster(options, async (followed) => {
+    const { cluster } = followed;
     await onFirstNode(cluster);
     await kubectl(cluster, ['apply', '-f', RIGHTS.listPods]);
     await createWorkloads(cluster, workers);
-    client = await connect({ kubeconfig: await cluster.kubeconfigFile(admin), userAgent: 'registrations' });
-    return { ...(await watchRegistrations(cluster, client, stopping.signal)), stop };
-  } catch (error) {
-    await stop();
-    throw error;
-  }
+    return watchRegistrations(followed);
+  });
 }
 
-async function watchRegistrations(
-  cluster: RealCluster,
-  client: ApiClient,
-  signal: AbortSignal,
-): Promise<Omit<RegisteringNodes, 'stop'>> {
+async function watchRegistrations({
+  cluster,
+  client,
+  signal,
+}: FollowedCluster): Promise<Omit<RegisteringNodes, 'stop'>> {
   const created = new Map<string, Seen>();
   const bound = new Map<string, Seen>();
   const ready = new Map<string, Seen>();

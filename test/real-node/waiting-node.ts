@@ -1,13 +1,13 @@
 import { expect } from 'vitest';
-import { type ApiClient, connect } from '../../src/cluster/client/api-client.ts';
 import { followVersions, type Version } from '../control-plane/follow.ts';
 import { admin } from '../control-plane/users.ts';
 import { waitUntil } from '../control-plane/wait-until.ts';
 import { policyObject } from '../e2e/policy-objects.ts';
 import { runOffline } from '../e2e/run-taintkeeper.ts';
 import type { Conditioned } from './conditions.ts';
+import { type FollowedCluster, startFollowedCluster } from './followed-cluster.ts';
 import { installProduct, kubectl, setAtRegistration } from './product.ts';
-import { type RealCluster, startRealCluster } from './real-cluster.ts';
+import type { RealCluster } from './real-cluster.ts';
 import type { RealNode } from './real-node.ts';
 
 const TIMEOUT_MS = 60_000;
@@ -52,15 +52,8 @@ export interface WaitingNodeOptions {
 
 /** Resolves when the policy is in force. The node has registered before. */
 export async function startWaitingNode({ rights, readyWhen }: WaitingNodeOptions): Promise<WaitingNode> {
-  const cluster = await startRealCluster({ nodes: 2 });
-  const stopping = new AbortController();
-  let client: ApiClient | undefined;
-  const stop = async () => {
-    stopping.abort();
-    client?.close();
-    await cluster.stop();
-  };
-  try {
+  return startFollowedCluster({ nodes: 2 }, async (followed) => {
+    const { cluster } = followed;
     const machine = cluster.nodes[1] as RealNode;
     // Until its Node is deleted: the replicas stay on n1.
     await kubectl(cluster, ['cordon', machine.name]);
@@ -77,20 +70,11 @@ export async function startWaitingNode({ rights, readyWhen }: WaitingNodeOptions
     };
     await kubectl(cluster, ['apply', '-f', '-'], JSON.stringify(policyObject('TaintPolicy', 'startup', spec)));
     for (const { key } of taints) await setAtRegistration(cluster, key);
-    client = await connect({ kubeconfig: await cluster.kubeconfigFile(admin), userAgent: 'waiting-node' });
-    return waitingNode({ cluster, machine, client, signal: stopping.signal, stop });
-  } catch (error) {
-    await stop();
-    throw error;
-  }
+    return waitingNode(followed, machine);
+  });
 }
 
-interface Site extends Pick<WaitingNode, 'cluster' | 'machine' | 'stop'> {
-  readonly client: ApiClient;
-  readonly signal: AbortSignal;
-}
-
-function waitingNode({ cluster, machine, client, signal, stop }: Site): WaitingNode {
+function waitingNode({ cluster, client, signal }: FollowedCluster, machine: RealNode): Omit<WaitingNode, 'stop'> {
   const { name } = machine;
   const follow = <T>(path: string, of?: string) => followVersions<T>(client, path, signal, of);
   let versions: readonly Version<Node>[] = [];
@@ -120,6 +104,5 @@ function waitingNode({ cluster, machine, client, signal, stop }: Site): WaitingN
         timeoutMs: UNTAINTED_TIMEOUT_MS,
         otherwise: () => `${name} keeps taint ${key}: ${JSON.stringify(versions.at(-1)?.value.status)}`,
       }),
-    stop,
   };
 }
