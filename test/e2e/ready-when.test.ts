@@ -52,18 +52,30 @@ describeWithControlPlane(
         taints: [{ key: `example.com/${name}`, effect: 'NoSchedule', ensure: 'UntilReady', readyWhen }],
       });
 
-    /** As a kubelet does, until the webhook adds the taint of the policy: it may not be registered yet. */
+    /**
+     * As a kubelet does, once the webhook adds the taint of the policy, which another Node shows. The node itself registers once: the pod of a DaemonSet on an
+     * earlier Node of its name would not count.
+     */
     async function register(name: string, pool: string, taints: readonly object[] = [], added = pool): Promise<void> {
+      const post = (as: string) =>
+        attempt(cp(), node(as), 'POST', '/api/v1/nodes', {
+          metadata: { name: as, labels: { pool } },
+          spec: { taints },
+        });
+      const isTainted = ({ warnings }: Attempt) =>
+        warnings.some((text) => text.includes(`added taint ${textOf(added)}`));
+      const probe = `${name}-probe`;
       let last: Attempt | undefined;
-      const body = { metadata: { name, labels: { pool } }, spec: { taints } };
       await waitUntil(
         async () => {
-          await cp().request(admin, 'DELETE', path(name));
-          last = await attempt(cp(), node(name), 'POST', '/api/v1/nodes', body);
-          return last.warnings.some((text) => text.includes(`added taint ${textOf(added)}`)) || undefined;
+          last = await post(probe);
+          await cp().request(admin, 'DELETE', path(probe));
+          return isTainted(last) || undefined;
         },
         { timeoutMs: 60_000, otherwise: () => `the node registered with ${JSON.stringify(last)}` },
       );
+      last = await post(name);
+      expect(isTainted(last), JSON.stringify(last)).toBe(true);
     }
 
     async function patchStatus(name: string, status: object) {
@@ -240,7 +252,7 @@ describeWithControlPlane(
       await setPodReady('agents', 'proxy', 'all-1');
       await waitForTaints(cp(), 'all-1').catch(async (error: Error) => {
         const { stdout } = await runAs(admin, cp(), ['explain', 'node', 'all-1']);
-        throw new Error(`${error.message}; the leader is ${await leaderOf(cp())}; ${stdout}`);
+        throw new Error(`the leader is ${await leaderOf(cp())}; ${stdout}`, { cause: error });
       });
       const status = await waitForStatus(cp(), 'all', ({ conditions = [] }) =>
         conditions.some(({ type, message }) => type === 'Ready' && message.includes('agents/intolerant')),
