@@ -10,8 +10,9 @@ import {
   selectingPolicies,
 } from '../../policy/policy-index.ts';
 import { isRemovalAllowed, keepsOff, parseAllowedRemovals } from '../allow-removal.ts';
+import { allAllowRemovalByAnnotation } from '../ended-startup-taints.ts';
 import type { StoredNode } from '../node-view.ts';
-import { abandonedTaints, type TrackedTaint, undeclaredTaints } from './abandoned-taints.ts';
+import { abandonedTaints, type TrackedTaint, type UndeclaredTaint, undeclaredTaints } from './abandoned-taints.ts';
 import type { Blocker } from './blocker.ts';
 import { lastingObstaclesOn } from './lasting-obstacles.ts';
 import { type BootChange, bootChange, rebootBlockers, recordedReboot, waitsSince } from './reboot.ts';
@@ -114,9 +115,9 @@ export function startupStep(
     requirement.setsAgain && (boot?.kind === 'SetAgain' || stillDue.includes(requirement));
   const actions = carriedRequirements.map((requirement) => nextActionFor(requirement, situation));
   const waits = actions.flatMap((action) => (action.kind === 'Wait' ? action.taint : []));
-  const lastingObstaclesTo = lastingObstaclesOn(waits, keptTaints(situation));
-  const waiting = waits.map((one) => ({ ...one, lastingObstacles: lastingObstaclesTo(one) }));
   const undeclared = undeclaredTaints(situation);
+  const lastingObstaclesTo = lastingObstaclesOn(waits, keptTaints(situation, undeclared));
+  const waiting = waits.map((one) => ({ ...one, lastingObstacles: lastingObstaclesTo(one) }));
   const abandoned = abandonedTaints(undeclared, node, facts.now);
   return {
     removable: [...actions.flatMap((action) => (action.kind === 'Remove' ? action.taint : [])), ...abandoned.removable],
@@ -224,11 +225,14 @@ function nextActionFor(requirement: StartupRequirement, situation: Situation): N
 }
 
 /** Whether a policy keeps a taint on the node: it protects the taint, exempts no user, and no entry allows the removal. */
-function keptTaints({ node, selecting, facts }: Situation): (taint: Taint) => boolean {
+function keptTaints({ node, selecting }: Situation, undeclared: readonly UndeclaredTaint[]): (taint: Taint) => boolean {
   const allowed = lazy(() => parseAllowedRemovals(node.allowRemoval));
   return (taint) => {
     // One whose policy has ended is removed in some seconds.
-    if (facts.tracked.some(({ requirement }) => sameTaint(requirement.taint, taint))) return false;
+    const isEnding = undeclared.some(
+      (one) => sameTaint(one.taint, taint) && allAllowRemovalByAnnotation(one.protectors),
+    );
+    if (isEnding) return false;
     return protectorsOf(selecting, taint).some(
       ({ exemptsUsers, allowsRemovalByAnnotation }) =>
         !exemptsUsers && !(allowsRemovalByAnnotation && isRemovalAllowed(allowed(), taint)),

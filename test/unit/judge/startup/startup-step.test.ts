@@ -179,6 +179,14 @@ describe('a taint until DaemonSets are ready', () => {
           tracked: requirement ? [{ requirement, undeclaredSince: 0 }] : [],
         },
       },
+      {
+        why: 'of a policy that has ended, with another one that ignores entries',
+        lasts: true,
+        situation: {
+          by: by({ mode: 'Restore', taints: [{ key: 'example.com/*' }], removalByAnnotation: 'Forbidden' }),
+          tracked: requirement ? [{ requirement, undeclaredSince: 0 }] : [],
+        },
+      },
     ])('a taint $why lasts: $lasts', ({ lasts, situation }) => {
       const { waiting } = step({ taints: [TAINT, NOT_READY, dedicated], blockers, ...situation });
       expect(waiting.map(({ lastingObstacles }) => lastingObstacles)).toEqual([
