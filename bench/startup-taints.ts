@@ -97,7 +97,7 @@ try {
   if (!flags.only) {
     for (const lateMs of flags['late-ms']) {
       await measure(`watch-${lateMs}`, `a controller, ${lateMs} ms after its watch`, (pool) =>
-        startControllerReconciler(pool, Number(lateMs)),
+        startController(pool, Number(lateMs)),
       );
     }
     await measure('none', 'nobody', async () => async () => {});
@@ -244,7 +244,7 @@ async function startPolicy(pool: string, options: { readonly program?: string } 
 }
 
 /** Adds the taint to nodes of the pool when the watch tells of them, as controllers do that are not asked at admission. */
-async function startControllerReconciler(pool: string, lateMs: number): Promise<() => Promise<void>> {
+async function startController(pool: string, lateMs: number): Promise<() => Promise<void>> {
   const stopping = new AbortController();
   const tainted = new Set<string>();
   await follow<Node>(client, '/api/v1/nodes', stopping.signal, ({ metadata }, _, name) => {

@@ -9,12 +9,20 @@ import { exitFor } from '../../test/control-plane/provide-or-exit.ts';
 import { launchServe } from '../../test/control-plane/serve-process.ts';
 import { waitUntil } from '../../test/control-plane/wait-until.ts';
 import { createWorkspace } from '../../test/control-plane/workspace.ts';
-import { BUNDLE, buildBundle, type Contender, contendersOf, type NodeVersion, nodeVersions } from '../contenders.ts';
+import {
+  BUNDLE,
+  buildBundle,
+  type Contender,
+  type ContenderFlags,
+  contendersOf,
+  type NodeVersion,
+  nodeVersions,
+} from '../contenders.ts';
 
 /** A webhook with the rules of policies.yaml, running as a process of its own. It answers on `/validate` and `/mutate`. */
 export interface Contestant {
   readonly name: string;
-  /** The version, if there are several. Undefined for another language. */
+  /** The version of Node.js. Undefined for another language. */
   readonly node: string | undefined;
   readonly pid: number;
   readonly port: number;
@@ -37,11 +45,7 @@ export const CONTROLLER_RUNTIME = 'controller-runtime';
 const START_TIMEOUT_MS = 15_000;
 const STOP_GRACE_MS = 2_000;
 
-export interface ContestantOptions {
-  /** A folder with an earlier bundle (`dist`), which runs as well. */
-  readonly before?: string | undefined;
-  /** Other Node.js than the one that runs this. Each runs all programs for Node.js. */
-  readonly node?: readonly string[];
+export interface ContestantOptions extends ContenderFlags {
   /** Whether controller-runtime runs as well. It needs Go, the first time for some minutes. */
   readonly go?: boolean;
 }

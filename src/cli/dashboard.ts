@@ -7,6 +7,7 @@ import { InputError } from '../files/input-error.ts';
 import { orAborted } from '../runtime/abort.ts';
 import { type FaultLog, followFault } from '../runtime/fault-log.ts';
 import { pause } from '../runtime/pause.ts';
+import { DEFAULT_PORTS } from '../server/default-ports.ts';
 import { printable } from '../text/printable.ts';
 import { CLUSTER_OPTIONS, type ClusterOptions, openCluster } from './cluster-options.ts';
 import { rightsText } from './command-rights.ts';
@@ -57,7 +58,7 @@ ${rightsText('dashboard')}
 
 Exit code: 0 after SIGTERM or SIGINT, 2 if it cannot start.
 
-The page of a taintkeeper that runs on this machine needs no command: open http://localhost:8080.`,
+The page of a taintkeeper that runs on this machine needs no command: open http://localhost:${DEFAULT_PORTS.admin}.`,
     )
     .action(async (options: DashboardOptions) => {
       using stop = listenForStop();

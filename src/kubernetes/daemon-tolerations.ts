@@ -1,5 +1,6 @@
+import type { Taint } from './taint.ts';
 import { covers, type TaintRange } from './taint-range.ts';
-import type { Toleration } from './toleration.ts';
+import { type Toleration, tolerates } from './toleration.ts';
 import {
   DISK_PRESSURE_KEY,
   MEMORY_PRESSURE_KEY,
@@ -31,6 +32,14 @@ const HOST_NETWORK = tolerating(NETWORK_UNAVAILABLE_KEY, 'NoSchedule');
  */
 export function daemonTolerations(tolerations: readonly Toleration[], hostNetwork: boolean): Toleration[] {
   return [...tolerations, ...EVERY_DAEMON, ...(hostNetwork ? [HOST_NETWORK] : [])];
+}
+
+/** Whether the pods of a DaemonSet tolerate the taint. */
+export function daemonTolerates(
+  daemonSet: { readonly tolerations: readonly Toleration[]; readonly hostNetwork: boolean },
+  taint: Taint,
+): boolean {
+  return daemonTolerations(daemonSet.tolerations, daemonSet.hostNetwork).some((one) => tolerates(one, taint));
 }
 
 /**

@@ -15,6 +15,11 @@ export const TAINT_EFFECTS = ['NoSchedule', 'PreferNoSchedule', 'NoExecute'] as 
 /** The effects that keep pods of DaemonSets off nodes. The scheduler only weighs PreferNoSchedule. */
 export const REPELLING_EFFECTS = ['NoSchedule', 'NoExecute'] as const;
 
+/** Whether the taint keeps pods of DaemonSets off nodes. */
+export function repels({ effect }: Pick<Taint, 'effect'>): boolean {
+  return REPELLING_EFFECTS.some((repelling) => repelling === effect);
+}
+
 /** True if both are the same taint: the API server allows one of each key and effect on a node (ValidateNodeUpdate). */
 export function sameTaint(a: Taint, b: Taint): boolean {
   return a.key === b.key && a.effect === b.effect;

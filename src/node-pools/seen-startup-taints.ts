@@ -1,5 +1,5 @@
 import { ownValue, type StringMap } from '../kubernetes/label-selector.ts';
-import { formatTaint, REPELLING_EFFECTS, sameTaint, type Taint, taintIdentity } from '../kubernetes/taint.ts';
+import { formatTaint, repels, sameTaint, type Taint, taintIdentity } from '../kubernetes/taint.ts';
 import { isStartupTaintKey } from '../kubernetes/transient-taints.ts';
 import type { CompiledTaintPolicy } from '../policy/compiled-taint-policy.ts';
 import {
@@ -35,7 +35,7 @@ export function seenStartupTaints(
   { name, labels, taints }: SeenNode,
   policies: readonly CompiledTaintPolicy[],
 ): SeenStartupTaint[] {
-  const repelling = taints.filter(({ effect }) => REPELLING_EFFECTS.some((one) => one === effect));
+  const repelling = taints.filter(repels);
   if (repelling.length === 0) return [];
   const ours = new Set(policies.flatMap(({ untilReady }) => untilReady.map(({ taint }) => taintIdentity(taint))));
   return repelling

@@ -1,7 +1,7 @@
 import { satisfies } from '../judge/declared-taints.ts';
 import type { LabelSelectorRequirement } from '../kubernetes/label-selector.ts';
 import { implies, requirementsOf, satisfiable } from '../kubernetes/selector-overlap.ts';
-import { REPELLING_EFFECTS, sameTaint, type Taint, valuesOf } from '../kubernetes/taint.ts';
+import { repels, sameTaint, type Taint, valuesOf } from '../kubernetes/taint.ts';
 import { isStartupTaintKey, isTransientTaintKey } from '../kubernetes/transient-taints.ts';
 import type { CompiledTaintPolicy, EnsuredTaint } from '../policy/compiled-taint-policy.ts';
 import { isEnforced } from '../policy/enforcement.ts';
@@ -70,9 +70,9 @@ interface ComingTaint extends EnsuredTaint {
 /** The taints that a pool has to declare for the policy. */
 export function comingTaints({ ensured }: CompiledTaintPolicy): ComingTaint[] {
   return ensured.flatMap((one): ComingTaint[] => {
-    const { key, effect } = one.taint;
+    const { key } = one.taint;
     if (one.ensure === 'UntilReady') return [{ ...one, list: 'startupTaints' }];
-    if (!REPELLING_EFFECTS.some((repelling) => repelling === effect)) return [];
+    if (!repels(one.taint)) return [];
     if (!isTransientTaintKey(key)) return [{ ...one, list: 'taints' }];
     const isOfAgent = one.ensure === 'AtRegistration' && isStartupTaintKey(key) && !isKnownToAutoscalers(key);
     return isOfAgent ? [{ ...one, list: 'startupTaints', isOfAgent }] : [];

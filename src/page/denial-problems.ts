@@ -1,3 +1,4 @@
+import { DEFAULT_PORTS } from '../server/default-ports.ts';
 import { atMost, groupedCount } from '../text/counts.ts';
 import { shellWord } from '../text/printable.ts';
 import type { DenialsOfComponent } from './decision-log.ts';
@@ -51,7 +52,7 @@ function denialProblem(
       : {
           fix: {
             command: `kubectl edit taintpolicy ${shellWord(policy)}`,
-            note: "Look for the request in the API server's audit log first: a pod that reaches port 8443 can forge the review. If the request is real and may remove the taint, add its user to spec.exempt.users. Otherwise, correct the component.",
+            note: `Look for the request in the API server's audit log first: a pod that reaches port ${DEFAULT_PORTS.webhook} can forge the review. If the request is real and may remove the taint, add its user to spec.exempt.users. Otherwise, correct the component.`,
           },
         }),
   };

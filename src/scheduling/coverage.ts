@@ -2,7 +2,7 @@ import { oncePer } from '../collections/once-per.ts';
 import { daemonTolerations, outlastsItsSeconds } from '../kubernetes/daemon-tolerations.ts';
 import { ownValue, type StringMap } from '../kubernetes/label-selector.ts';
 import { compileNodeAffinity, type NodeSelectorTerm } from '../kubernetes/node-affinity.ts';
-import { REPELLING_EFFECTS, type Taint } from '../kubernetes/taint.ts';
+import { repels, type Taint } from '../kubernetes/taint.ts';
 import { hasUnknownOperator, mayTolerate, secondsOf, type Toleration, tolerates } from '../kubernetes/toleration.ts';
 import { isTransientTaintKey } from '../kubernetes/transient-taints.ts';
 import { virtualNodeLabel } from '../kubernetes/virtual-node.ts';
@@ -92,7 +92,7 @@ function compile({
     const terms = mismatches?.(node);
     if (terms) obstacles.push({ kind: 'nodeAffinity', terms });
     for (const taint of node.taints) {
-      if (!REPELLING_EFFECTS.some((effect) => effect === taint.effect)) continue;
+      if (!repels(taint)) continue;
       if (tolerations.some((toleration) => tolerates(toleration, taint))) continue;
       // A transient taint is no gap, even if no toleration matches it.
       const by = unknown.find((one) => mayTolerate(one, taint) && !isTransientTaintKey(taint.key));

@@ -1,4 +1,4 @@
-import { formatTaint, REPELLING_EFFECTS, type Taint } from '../kubernetes/taint.ts';
+import { formatTaint, repels, type Taint } from '../kubernetes/taint.ts';
 import { mayTolerate, type Toleration } from '../kubernetes/toleration.ts';
 import { isTransientTaintKey } from '../kubernetes/transient-taints.ts';
 
@@ -31,10 +31,7 @@ export function intolerantPods(
 ): IntolerantPod[] {
   const excepted = new Set(except.map(formatTaint));
   const counted = taints.filter(
-    (taint) =>
-      REPELLING_EFFECTS.some((effect) => effect === taint.effect) &&
-      !isTransientTaintKey(taint.key) &&
-      !excepted.has(formatTaint(taint)),
+    (taint) => repels(taint) && !isTransientTaintKey(taint.key) && !excepted.has(formatTaint(taint)),
   );
   return pods.flatMap(({ name, tolerations }) => {
     const untolerated = counted.filter((taint) => !tolerations.some((toleration) => mayTolerate(toleration, taint)));

@@ -12,7 +12,10 @@ export interface Concern {
   readonly text: string;
 }
 
-/** One problem for each policy, ordered by name. @param message from at most {@link MAX_NAMED} texts, and how many are left out */
+/**
+ * One problem for each policy, ordered by name.
+ * @param message from at most {@link MAX_NAMED} texts, and how many are left out
+ */
 export function problemsOf(
   concerns: readonly Concern[],
   reason: StalledReason,
@@ -22,15 +25,17 @@ export function problemsOf(
     concerns.flatMap(({ policies, text }) => Array.from(policies, (policy) => ({ policy, text }))),
     ({ policy }) => policy,
   );
-  return [...byPolicy.keys()].sort().map((policy) => ({
-    kind: 'TaintPolicy',
-    policy,
-    reason,
-    message: message(
-      atMost(
-        MAX_NAMED,
-        (byPolicy.get(policy) ?? []).map(({ text }) => text),
+  return [...byPolicy]
+    .sort(([a], [b]) => (a < b ? -1 : 1))
+    .map(([policy, told]) => ({
+      kind: 'TaintPolicy',
+      policy,
+      reason,
+      message: message(
+        atMost(
+          MAX_NAMED,
+          told.map(({ text }) => text),
+        ),
       ),
-    ),
-  }));
+    }));
 }

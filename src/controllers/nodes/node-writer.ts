@@ -35,7 +35,7 @@ export interface NodeWriter {
   write(entry: NodeEntry, desired: DesiredNode): Promise<NodeWrite>;
   /**
    * In how many milliseconds this version may be judged and written. Undefined for at once. If it is defined, the Node is known to have changed since this
-   * version: this writer has written it, or had a conflict with another client.
+   * version: this writer has written it, or had a conflict with another client. Forgets what is no longer outdated.
    */
   outdatedForMs(entry: Pick<NodeEntry, 'name' | 'resourceVersion'>): number | undefined;
 }

@@ -1,3 +1,4 @@
+import { groupsBy } from '../../collections/groups-by.ts';
 import type { LeftBecause } from '../../recovery/recovery.ts';
 import { atMost } from '../../text/counts.ts';
 import type { ReportedProblem } from '../reports.ts';
@@ -61,8 +62,8 @@ export function createRecoveryProblems(): RecoveryProblems {
     current() {
       // In a fixed order: the first one gives the condition its reason, which must not change with other problems.
       const all = [...byDaemonSet.values()].flatMap((places) => [...places.values()]);
-      const groups = Map.groupBy(sortedBy(placeOf, all), ({ policy, reason }) => `${policy}/${reason}`);
-      return sortedBy(([key]) => key, [...groups]).map(([, noted]) => describe(noted as [Noted, ...Noted[]]));
+      const keyOf = ({ policy, reason }: Noted) => `${policy}/${reason}`;
+      return sortedBy(([first]) => keyOf(first), groupsBy(sortedBy(placeOf, all), keyOf)).map(describe);
     },
   };
 }

@@ -70,7 +70,7 @@ interface ComparedPolicy {
   readonly kinds: readonly ComparedKind[];
 }
 
-/** The objects that the policies select. */
+/** What the policies are compared with, collected once. */
 interface Selection {
   readonly nodesOf: (policy: CompiledTaintPolicy) => readonly StoredNode[];
   readonly companionsOf: Companions['of'];

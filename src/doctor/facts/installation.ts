@@ -2,6 +2,7 @@ import { OWN_ACCOUNT, OWN_SERVICE } from '../../cluster/installation/own-names.t
 import { RELEASE_ANNOTATION } from '../../kubernetes/helm.ts';
 import { ownValue, type StringMap } from '../../kubernetes/label-selector.ts';
 import { isDnsSubdomain } from '../../kubernetes/names.ts';
+import { DEFAULT_SERVICE_ACCOUNT } from '../../kubernetes/system-users.ts';
 import type { PodObject } from '../../objects/pod-object.ts';
 import { type CertificateSource, certificateSource } from './certificate-source.ts';
 import { argument } from './serve-arguments.ts';
@@ -55,7 +56,7 @@ export interface DeploymentObject {
 
 /** How taintkeeper is installed, by its Deployment. */
 export function viewInstallation({ metadata, spec }: DeploymentObject): Installation {
-  const { serviceAccountName = 'default', containers = [] } = spec.template.spec;
+  const { serviceAccountName = DEFAULT_SERVICE_ACCOUNT, containers = [] } = spec.template.spec;
   const args = containers.flatMap(({ args = [] }) => args);
   /** Of the first container that has it: containers that users add come after ours. */
   const option = (name: string) =>

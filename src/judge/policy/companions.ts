@@ -1,5 +1,6 @@
 import type { CompiledTaintPolicy } from '../../policy/compiled-taint-policy.ts';
 import { isEnforcedWithoutAudit } from '../../policy/enforcement.ts';
+import { byName } from '../../policy/policy-set.ts';
 
 type Policies = readonly CompiledTaintPolicy[];
 
@@ -31,7 +32,7 @@ export function collectCompanions(): Companions {
         for (const other of together) if (other !== policy) companions.add(other);
       }
     },
-    of: (policy) => [...(found.get(policy) ?? [])].sort((a, b) => (a.name < b.name ? -1 : 1)),
+    of: (policy) => [...(found.get(policy) ?? [])].sort(byName),
   };
 }
 

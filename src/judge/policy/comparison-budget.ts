@@ -7,7 +7,7 @@ export interface ComparisonBudget {
 }
 
 /**
- * For all policies of an evaluation, or for one review: a tenth of a second. It suffices to compare ten DaemonSets with 10,000 nodes, or 500 DaemonSets that
+ * For one kind of comparison of all policies of an evaluation, or for one review: a tenth of a second. It suffices to compare ten DaemonSets with 10,000 nodes, or 500 DaemonSets that
  * have 25 tolerations each with 32 taints.
  */
 export function comparisonBudget(): ComparisonBudget {

@@ -1,5 +1,5 @@
 import { daemonTolerations } from '../../kubernetes/daemon-tolerations.ts';
-import { formatTaint, REPELLING_EFFECTS } from '../../kubernetes/taint.ts';
+import { formatTaint, repels } from '../../kubernetes/taint.ts';
 import { mayTolerate, type Toleration } from '../../kubernetes/toleration.ts';
 import type { CompiledTaintPolicy, EnsuredTaint } from '../../policy/compiled-taint-policy.ts';
 import { daemonSetName, type ReadyDaemonSet } from '../../policy/ready-when.ts';
@@ -20,7 +20,7 @@ export function requiredTaintWarnings(
 ): string[] {
   const required = [policy, ...companions]
     .flatMap((of) => of.required.map((one) => ({ ...one, of: of.name })))
-    .filter(({ taint }) => REPELLING_EFFECTS.some((effect) => effect === taint.effect))
+    .filter(({ taint }) => repels(taint))
     .slice(0, MAX_REQUIRED);
   const awaited = policy.untilReady.flatMap(({ parts }) => parts.daemonSets);
   const daemonSets = new Set(awaited.flatMap((one) => daemonSetOf(one) ?? []));

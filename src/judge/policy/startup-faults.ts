@@ -1,5 +1,5 @@
 import { oncePer } from '../../collections/once-per.ts';
-import { daemonTolerations } from '../../kubernetes/daemon-tolerations.ts';
+import { daemonTolerates } from '../../kubernetes/daemon-tolerations.ts';
 import { formatTaint, type Taint } from '../../kubernetes/taint.ts';
 import { type Toleration, tolerates } from '../../kubernetes/toleration.ts';
 import type { CompiledTaintPolicy, UntilReadyTaint } from '../../policy/compiled-taint-policy.ts';
@@ -69,12 +69,13 @@ function waitingFaults(
       const message = `${text(long)}. Make the DaemonSet smaller; the log of the leader says what is wrong with it`;
       return [{ reason: 'DaemonSetUnreadable', message, warning: text(short) }];
     }
-    if (tolerate(daemonTolerations(daemonSet.tolerations, daemonSet.hostNetwork), taint)) return [];
+    if (daemonTolerates(daemonSet, taint)) return [];
     const text = (what: string) => `${name} does not tolerate ${what}, which waits for it`;
     const message = `${text(long)}: new nodes wait with the taint. Add the toleration to the DaemonSet`;
     return [{ reason: 'DaemonSetDoesNotTolerate', message, warning: text(short) }];
   });
-  if (replicas.every(({ tolerations }) => tolerate(tolerations, taint))) return [...ofParts, ...ofDaemonSets];
+  const isTolerated = replicas.every(({ tolerations }) => tolerations.some((one) => tolerates(one, taint)));
+  if (isTolerated) return [...ofParts, ...ofDaemonSets];
   const text = (what: string) => `the pods of taintkeeper do not tolerate ${what}`;
   const message = `${text(long)}: in a cluster with only new nodes, taintkeeper could not run to remove it. Add the toleration to its Deployment`;
   return [...ofParts, ...ofDaemonSets, { reason: 'TaintkeeperDoesNotTolerate', message, warning: text(short) }];
@@ -132,8 +133,4 @@ function protectionFaults(
       : `TaintPolicy ${by.name} (${protectedBy}) protects ${what}, which stays`;
   const message = `${protectedBy} of TaintPolicy ${by.name} protects ${what} (${field} of TaintPolicy ${of.name}), so the taint stays: remove the key from ${protectedBy}`;
   return [{ reason: 'StartupTaintProtected', message, warning }];
-}
-
-function tolerate(tolerations: readonly Toleration[], taint: Taint): boolean {
-  return tolerations.some((toleration) => tolerates(toleration, taint));
 }

@@ -1,6 +1,5 @@
-import { daemonTolerations } from '../../kubernetes/daemon-tolerations.ts';
+import { daemonTolerates } from '../../kubernetes/daemon-tolerations.ts';
 import { formatTaint, type Taint } from '../../kubernetes/taint.ts';
-import { tolerates } from '../../kubernetes/toleration.ts';
 import type { CompiledTaintPolicy } from '../../policy/compiled-taint-policy.ts';
 import { isEnforcedWithoutAudit } from '../../policy/enforcement.ts';
 import { daemonSetName, isAmong } from '../../policy/ready-when.ts';
@@ -88,7 +87,7 @@ function named(what: string, names: readonly string[], most: number): string {
 }
 
 /** Whether a DaemonSet does not tolerate a taint. False once the budget is used up. */
-function keepsOff(taint: Taint, { tolerations, hostNetwork }: DaemonSetView, budget: ComparisonBudget): boolean {
-  budget.left -= 1 + tolerations.length;
-  return budget.left >= 0 && !daemonTolerations(tolerations, hostNetwork).some((one) => tolerates(one, taint));
+function keepsOff(taint: Taint, daemonSet: DaemonSetView, budget: ComparisonBudget): boolean {
+  budget.left -= 1 + daemonSet.tolerations.length;
+  return budget.left >= 0 && !daemonTolerates(daemonSet, taint);
 }

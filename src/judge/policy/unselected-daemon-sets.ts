@@ -23,20 +23,15 @@ interface Surroundings {
 export async function unselectedDaemonSets(
   policy: CompiledTaintPolicy,
   nodes: readonly (SchedulingNode & AgedNode)[],
-  { daemonSetOf, now, budget, letOthersRun }: Surroundings,
+  { daemonSetOf, now, ...limits }: Surroundings,
 ): Promise<StartupFault[]> {
   if (!isEnforcedWithoutAudit(policy)) return [];
   const rules: UntilReadyTaint[] = [];
   for (const rule of policy.untilReady) {
     if (rule.parts.daemonSets.length === 0) continue;
-    for (const node of nodes) {
-      await letOthersRun();
-      budget.left--;
-      if (budget.left < 0) return [];
-      if (!isPastStartup(node, rule, now)) continue;
-      rules.push(rule);
-      break;
-    }
+    const isSettled = await anyNode(nodes, 1, limits, (node) => isPastStartup(node, rule, now));
+    if (isSettled === undefined) return [];
+    if (isSettled) rules.push(rule);
   }
   const awaited = Map.groupBy(
     rules.flatMap((rule) => rule.parts.daemonSets.map((one) => ({ one, rule }))),
@@ -46,18 +41,30 @@ export async function unselectedDaemonSets(
   for (const [name, uses] of awaited) {
     const daemonSet = uses[0] && daemonSetOf(uses[0].one);
     if (!daemonSet) continue;
-    const cost = costOf(daemonSet);
-    let isSelected = false;
-    for (const node of nodes) {
-      await letOthersRun();
-      budget.left -= cost;
-      if (budget.left < 0) return faults;
-      isSelected = selects(daemonSet, node);
-      if (isSelected) break;
-    }
+    const isSelected = await anyNode(nodes, costOf(daemonSet), limits, (node) => selects(daemonSet, node));
+    if (isSelected === undefined) return faults;
     if (!isSelected) faults.push(...uses.map(({ rule }) => selectsNoNode(name, rule)));
   }
   return faults;
+}
+
+/**
+ * Whether one of the nodes matches. Undefined once the budget is used up.
+ * @param cost of the comparison with one node
+ */
+async function anyNode<Node>(
+  nodes: readonly Node[],
+  cost: number,
+  { budget, letOthersRun }: Pick<Surroundings, 'budget' | 'letOthersRun'>,
+  matches: (node: Node) => boolean,
+): Promise<boolean | undefined> {
+  for (const node of nodes) {
+    await letOthersRun();
+    budget.left -= cost;
+    if (budget.left < 0) return undefined;
+    if (matches(node)) return true;
+  }
+  return false;
 }
 
 function selectsNoNode(name: string, { taint, field }: UntilReadyTaint): StartupFault {

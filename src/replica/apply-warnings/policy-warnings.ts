@@ -128,8 +128,9 @@ export function policyWarnings({ client, service, clusterState, policies, log }:
     const ofNodes = nodes && (await nodeWarnings(policy, { nodes, before, others, signal }));
     const left = !nodes && before && mayLeaveStartupTaints(before, policy) ? startupWarnings(waiting, 'may') : [];
     const { warnings = left, idle = [], selected = [], companions = [] } = ofNodes ?? {};
-    const surroundings = objects && { objects, others, selected, companions, now: client.now() };
-    const ofStartup = surroundings ? await startupRuleWarnings(policy, surroundings) : [];
+    const ofStartup = objects
+      ? await startupRuleWarnings(policy, { objects, others, selected, companions, now: client.now() })
+      : [];
     // Only the first are shown.
     return presentableWarnings([...warnings, ...ofStartup, ...idle]);
   }

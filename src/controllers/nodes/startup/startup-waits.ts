@@ -133,7 +133,7 @@ export function startStartupWaits(run: Run, options: StartupWaitsOptions): Start
     setWriteFault: (node, changes, fault) => writeFaults.set(node, policiesOf(changes), fault),
     clearWriteFault: writeFaults.clear,
     startupOn: waitingNodes.textOn,
-    hasProblems: (node) => waitingNodes.textOn(node) !== undefined || writeFaults.has(node),
+    hasProblems: (node) => waitingNodes.has(node) || writeFaults.has(node),
     problems: () =>
       startupProblems({ policies: compiled(), daemonSets, replicas: replicas.current(), waitingNodes, writeFaults }),
     stop: async () => void (await Promise.all([replicas.stop(), pods.stop(), csiNodes.stop()])),

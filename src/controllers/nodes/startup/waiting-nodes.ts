@@ -21,6 +21,8 @@ export const MAX_NODE_TEXT = 600;
 export interface WaitingNodes {
   /** Notes what the node waits for now, and records taints that are overdue, each once. */
   observe(node: Entry<ClusterNode>, step: Pick<StartupStep, 'waiting'>): void;
+  /** Whether startup taints of the node wait. */
+  has(node: string): boolean;
   /** What the startup taints of the node wait for, in words. */
   textOn(node: string): string | undefined;
   /** The taints that wait for DaemonSets which other taints keep off the node, however long it waits. */
@@ -54,6 +56,7 @@ export function trackWaitingNodes(kept: PerNode, record: RecordOnNode, onChange:
       ];
       if (!isDeepStrictEqual(shown(last?.waiting ?? []), shown(waiting))) onChange();
     },
+    has: (node) => waits.has(node),
     textOn: (node) => textOf(waits.get(node)?.waiting ?? []),
     keptOff: () => [...waits].flatMap(([name, { waiting }]) => keptOffOn(name, waiting)),
     overdue: () => [...waits].flatMap(([name, { waiting }]) => overdueOn(name, waiting)),
