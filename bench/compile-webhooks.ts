@@ -1,5 +1,5 @@
 import type { Policy } from '../src/policy/policy.ts';
-import { webhookEntries } from '../src/webhooks/entries.ts';
+import { webhookEntries } from '../src/webhooks/webhook-entries.ts';
 import { median } from './statistics.ts';
 
 /**

@@ -1,6 +1,6 @@
 import { translate } from '../src/native/translate.ts';
 import type { Policy, TaintPolicy, TolerationPolicy } from '../src/policy/policy.ts';
-import { webhookEntries } from '../src/webhooks/entries.ts';
+import { webhookEntries } from '../src/webhooks/webhook-entries.ts';
 import { MERGE_PATCH } from '../test/control-plane/content-types.ts';
 import { type ControlPlane, startControlPlane } from '../test/control-plane/control-plane.ts';
 import { provideOrExit } from '../test/control-plane/provide-or-exit.ts';

@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { parseArgs } from 'node:util';
 import { parsePolicies } from '../src/files/policy-files.ts';
-import { webhookEntries } from '../src/webhooks/entries.ts';
+import { webhookEntries } from '../src/webhooks/webhook-entries.ts';
 import { MERGE_PATCH } from '../test/control-plane/content-types.ts';
 import { type ControlPlane, startControlPlane } from '../test/control-plane/control-plane.ts';
 import { provideOrExit } from '../test/control-plane/provide-or-exit.ts';

@@ -52,7 +52,7 @@ export const FLOORS: readonly Readonly<Record<string, string>>[] = [
     'talos/lint': 'the rules of `taintkeeper talos lint`, and the reader of node declarations, which runs two of them',
   },
   {
-    controllers: 'what runs beside requests, a folder for each controller',
+    controllers: 'what the leader runs beside requests, most controllers in a folder of their own',
     cleanup: 'what an installation leaves on Nodes and DaemonSets: found and removed',
   },
   { explain: 'why a node, a DaemonSet or a pod is as it is: in words' },

@@ -1,7 +1,7 @@
 import { join } from 'node:path';
 import { readBuiltinPolicies } from '../src/files/builtin-policies.ts';
 import { parsePolicies, readPolicyFiles } from '../src/files/policy-files.ts';
-import { webhookEntries } from '../src/webhooks/entries.ts';
+import { webhookEntries } from '../src/webhooks/webhook-entries.ts';
 import { checkExplained } from './explained.ts';
 
 const ROOT = join(import.meta.dirname, '..');

@@ -4,7 +4,7 @@ import { pathToFileURL } from 'node:url';
 import { parseAllDocuments } from 'yaml';
 import { parsePolicies, readPolicyFiles } from '../../src/files/policy-files.ts';
 import type { Phase } from '../../src/judge/decision.ts';
-import { webhookEntries } from '../../src/webhooks/entries.ts';
+import { webhookEntries } from '../../src/webhooks/webhook-entries.ts';
 import { webhooksAtUrl } from '../../test/control-plane/webhooks-at-url.ts';
 import type { Contestant } from '../peers/contestants.ts';
 
@@ -53,7 +53,7 @@ type Register = typeof webhookEntries;
 
 /** The same by the sources of an earlier commit, in a folder of their own. */
 export async function registerOf(sources: string): Promise<Register> {
-  const module = (await import(pathToFileURL(join(sources, 'src', 'webhooks', 'entries.ts')).href)) as {
+  const module = (await import(pathToFileURL(join(sources, 'src', 'webhooks', 'webhook-entries.ts')).href)) as {
     webhookEntries: Register;
   };
   return module.webhookEntries;

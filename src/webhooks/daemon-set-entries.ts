@@ -16,7 +16,7 @@ import { alwaysTolerated } from '../kubernetes/daemon-tolerations.ts';
 import { rangesOf } from '../kubernetes/taint-range.ts';
 import type { CompiledTolerationPolicy } from '../policy/compiled-toleration-policy.ts';
 import { namespaceRequirements } from '../policy/daemon-set-selection.ts';
-import { entry, type WebhookEntry } from './entry.ts';
+import { entry, type WebhookEntry } from './webhook-entry.ts';
 
 const VARIABLES: readonly Variable[] = [TOLERATIONS, ...SELECTION_VARIABLES];
 

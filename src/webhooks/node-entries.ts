@@ -13,7 +13,7 @@ import type { LabelSelectorRequirement } from '../kubernetes/label-selector.ts';
 import { requirementsOfAny } from '../kubernetes/selector-overlap.ts';
 import type { CompiledTaintPolicy } from '../policy/compiled-taint-policy.ts';
 import { isEnforced } from '../policy/enforcement.ts';
-import { entry, type WebhookEntry } from './entry.ts';
+import { entry, type WebhookEntry } from './webhook-entry.ts';
 
 const CREATE_VARIABLES: readonly Variable[] = [TAINTS, LABELS];
 

@@ -1,6 +1,6 @@
 import { desiredWebhooks } from '../../src/controllers/webhooks/desired-webhooks.ts';
 import type { Phase } from '../../src/judge/decision.ts';
-import type { WebhookEntry } from '../../src/webhooks/entry.ts';
+import type { WebhookEntry } from '../../src/webhooks/webhook-entry.ts';
 
 const SERVICE = { namespace: 'taintkeeper', name: 'taintkeeper', port: 443 };
 const TIMEOUT_SECONDS = 5;

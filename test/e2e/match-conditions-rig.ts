@@ -7,7 +7,7 @@ import { compilePolicies, type PolicySet } from '../../src/policy/policy-set.ts'
 import { createMetrics } from '../../src/replica/metrics.ts';
 import { createAdmissionServer } from '../../src/server/admission-server.ts';
 import { parseBody, type ReceivedBody } from '../../src/server/json-body.ts';
-import type { WebhookEntry } from '../../src/webhooks/entry.ts';
+import type { WebhookEntry } from '../../src/webhooks/webhook-entry.ts';
 import type { ControlPlane } from '../control-plane/control-plane.ts';
 import { admin } from '../control-plane/users.ts';
 import { waitUntil } from '../control-plane/wait-until.ts';

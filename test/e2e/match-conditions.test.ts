@@ -4,7 +4,7 @@ import { outcomeText } from '../../src/judge/outcomes.ts';
 import { formatTaint } from '../../src/kubernetes/taint.ts';
 import type { Policy } from '../../src/policy/policy.ts';
 import { compilePolicies, type PolicySet } from '../../src/policy/policy-set.ts';
-import { webhookEntries } from '../../src/webhooks/entries.ts';
+import { webhookEntries } from '../../src/webhooks/webhook-entries.ts';
 import { makeClusterAdmin } from '../control-plane/cluster-admin.ts';
 import { describeWithControlPlane } from '../control-plane/describe-with-control-plane.ts';
 import { applied } from '../fuzz/patches.ts';

@@ -10,7 +10,7 @@ import { parsePolicies } from '../../src/files/policy-files.ts';
 import { translate } from '../../src/native/translate.ts';
 import { type Policy, type PolicyKind, parsePolicy } from '../../src/policy/policy.ts';
 import { compilePolicies } from '../../src/policy/policy-set.ts';
-import { webhookEntries } from '../../src/webhooks/entries.ts';
+import { webhookEntries } from '../../src/webhooks/webhook-entries.ts';
 import { SPECS } from '../e2e/policy-generators.ts';
 import { policyObject } from '../e2e/policy-objects.ts';
 import { REVIEWS } from './admission.ts';

@@ -7,7 +7,7 @@ import type { ServiceRef } from '../../cluster/installation/service-ref.ts';
 import { exactSelector } from '../../kubernetes/desired-fields.ts';
 import { NAMESPACE_NAME_LABEL } from '../../kubernetes/label-selector.ts';
 import { POLICY_API_GROUP, POLICY_VERSION } from '../../policy/policy.ts';
-import type { WebhookEntry } from '../../webhooks/entry.ts';
+import type { WebhookEntry } from '../../webhooks/webhook-entry.ts';
 
 export interface DesiredOptions {
   readonly service: ServiceRef;

@@ -1,7 +1,7 @@
 import type { Logger } from 'pino';
 import type { PolicySnapshot } from '../../cluster/policies/policies.ts';
-import { webhookEntries } from '../../webhooks/entries.ts';
-import type { WebhookEntry } from '../../webhooks/entry.ts';
+import { webhookEntries } from '../../webhooks/webhook-entries.ts';
+import type { WebhookEntry } from '../../webhooks/webhook-entry.ts';
 
 /** The API server compiles every expression of a configuration that is written, and requests wait for it. */
 const MIN_INTERVAL_MS = 2_000;

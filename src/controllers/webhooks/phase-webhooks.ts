@@ -5,7 +5,7 @@ import {
   type WebhookConfiguration,
 } from '../../cluster/admission-registration/webhook-configurations.ts';
 import type { ServiceRef } from '../../cluster/installation/service-ref.ts';
-import type { WebhookEntry } from '../../webhooks/entry.ts';
+import type { WebhookEntry } from '../../webhooks/webhook-entry.ts';
 import { type DesiredOptions, desiredWebhooks, WARNING_WEBHOOK, warningWebhook } from './desired-webhooks.ts';
 
 /** A decision takes less than a millisecond. A longer timeout would only delay updates of nodes while the webhook is unavailable. */

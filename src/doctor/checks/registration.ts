@@ -1,6 +1,6 @@
 import { shortName } from '../../cluster/installation/own-names.ts';
 import { policiesInForce } from '../../cluster/policies/policy-object.ts';
-import { webhookEntries } from '../../webhooks/entries.ts';
+import { webhookEntries } from '../../webhooks/webhook-entries.ts';
 import { consequence, type Finding, finding } from '../check.ts';
 import type { Facts } from '../facts/facts.ts';
 import { leaderLog } from '../leader-log.ts';

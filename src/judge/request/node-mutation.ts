@@ -11,7 +11,7 @@ import { taintViolation } from '../violation.ts';
 import { addedWarning } from './added-warnings.ts';
 import { isKubelet, type NodeUpdate } from './node-request.ts';
 import { policyNames, violationsOf } from './node-update-reports.ts';
-import { isForbidden, type JudgedUpdate, type Ruling } from './rulings.ts';
+import { isForbidden, type JudgedUpdate, type Ruling } from './removal-rulings.ts';
 import { taintsOnSelection } from './taints-on-selection.ts';
 
 /** The decision of mutation about an update: see {@link judgeNodeUpdate}. */

@@ -10,7 +10,7 @@ import {
 import type { Outcome } from '../outcomes.ts';
 import { taintViolation, type Violation } from '../violation.ts';
 import { isKubelet, type NodeUpdate } from './node-request.ts';
-import type { Protection, Ruling } from './rulings.ts';
+import type { Protection, Ruling } from './removal-rulings.ts';
 
 /** The most taints that one text lists. Users read it in a terminal. */
 const MAX_TAINTS = 8;

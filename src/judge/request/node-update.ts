@@ -6,7 +6,7 @@ import { judgedRemovals, nodeChanges, type TooManyChanges } from './node-changes
 import { mutateNode } from './node-mutation.ts';
 import type { NodeUpdate } from './node-request.ts';
 import { validateNode } from './node-validation.ts';
-import { type JudgedUpdate, removalRulings } from './rulings.ts';
+import { type JudgedUpdate, removalRulings } from './removal-rulings.ts';
 import { validateTooManyChanges } from './too-many-changes.ts';
 
 /**

@@ -5,7 +5,7 @@ import { endedStartupTaints, relabelWarnings } from '../ended-startup-taints.ts'
 import { removalOutcome } from '../outcomes.ts';
 import { isKubelet } from './node-request.ts';
 import { auditWarnings, policyNames, refusal, violationsOf } from './node-update-reports.ts';
-import { isAuditOnly, isForbidden, type JudgedUpdate } from './rulings.ts';
+import { isAuditOnly, isForbidden, type JudgedUpdate } from './removal-rulings.ts';
 
 /** The decision of validation about an update, after mutation: see {@link judgeNodeUpdate}. */
 export function validateNode(update: JudgedUpdate): Decision<never> {

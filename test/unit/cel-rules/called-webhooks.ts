@@ -5,7 +5,7 @@ import {
   type LabelSelectorRequirement,
   type StringMap,
 } from '../../../src/kubernetes/label-selector.ts';
-import type { WebhookEntry } from '../../../src/webhooks/entry.ts';
+import type { WebhookEntry } from '../../../src/webhooks/webhook-entry.ts';
 import { parseCel } from './evaluate.ts';
 
 type Matches = (request: AdmissionRequest) => boolean;

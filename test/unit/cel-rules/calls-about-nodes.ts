@@ -1,7 +1,7 @@
 import type { AdmissionRequest } from '../../../src/admission/admission-review.ts';
 import type { Taint } from '../../../src/kubernetes/taint.ts';
 import type { Policy } from '../../../src/policy/policy.ts';
-import { webhookEntries } from '../../../src/webhooks/entries.ts';
+import { webhookEntries } from '../../../src/webhooks/webhook-entries.ts';
 import { calledWebhooks } from './called-webhooks.ts';
 
 /** A node `n1`. */

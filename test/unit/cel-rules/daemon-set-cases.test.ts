@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest';
 import { compilePolicies } from '../../../src/policy/policy-set.ts';
-import { webhookEntries } from '../../../src/webhooks/entries.ts';
+import { webhookEntries } from '../../../src/webhooks/webhook-entries.ts';
 import { DAEMON_SET_CASES } from '../judge/request/daemon-set-cases.ts';
 import { calledWebhooks } from './called-webhooks.ts';
 import { daemonSetRequest, tolerationPolicies } from './case-requests.ts';

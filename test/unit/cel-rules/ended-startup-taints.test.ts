@@ -6,7 +6,7 @@ import { TAINTS_AFTER, TAINTS_BEFORE } from '../../../src/cel-rules/taints.ts';
 import type { Taint } from '../../../src/kubernetes/taint.ts';
 import type { TaintPolicySpec } from '../../../src/policy/taint-policy.ts';
 import type { TaintRule } from '../../../src/policy/taint-rule.ts';
-import { webhookEntries } from '../../../src/webhooks/entries.ts';
+import { webhookEntries } from '../../../src/webhooks/webhook-entries.ts';
 import { LEAVING_CASES } from '../judge/request/leaving-cases.ts';
 import { policySet } from '../policy/policies.ts';
 import { calledWebhooks } from './called-webhooks.ts';

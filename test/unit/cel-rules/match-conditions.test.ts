@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest';
 import { outcomeText } from '../../../src/judge/outcomes.ts';
 import { compilePolicies } from '../../../src/policy/policy-set.ts';
-import { webhookEntries } from '../../../src/webhooks/entries.ts';
+import { webhookEntries } from '../../../src/webhooks/webhook-entries.ts';
 import { inCase } from '../../in-case.ts';
 import { checkUntilAllOccurred } from '../../rounds.ts';
 import { calledWebhooks } from './called-webhooks.ts';

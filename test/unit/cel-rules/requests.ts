@@ -1,6 +1,6 @@
 import type { AdmissionRequest } from '../../../src/admission/admission-review.ts';
 import { isKubelet } from '../../../src/judge/request/node-request.ts';
-import type { WebhookOperation } from '../../../src/webhooks/entry.ts';
+import type { WebhookOperation } from '../../../src/webhooks/webhook-entry.ts';
 import { daemonSetObject, type GeneratedObject, nodeObject, taintsOf } from './objects.ts';
 import { DAEMON_SET_PLACES, type DaemonSetState, edited, NEW_NODE, type NodeState, type Request } from './scenarios.ts';
 

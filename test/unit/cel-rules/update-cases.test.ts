@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest';
 import { compilePolicies } from '../../../src/policy/policy-set.ts';
-import { webhookEntries } from '../../../src/webhooks/entries.ts';
+import { webhookEntries } from '../../../src/webhooks/webhook-entries.ts';
 import { UPDATE_CASES } from '../judge/request/update-cases.ts';
 import { calledWebhooks } from './called-webhooks.ts';
 import { taintPolicies, updateRequest } from './case-requests.ts';

@@ -3,7 +3,7 @@ import type { Taint } from '../../../src/kubernetes/taint.ts';
 import type { Policy } from '../../../src/policy/policy.ts';
 import type { TaintPolicySpec } from '../../../src/policy/taint-policy.ts';
 import type { TaintRule } from '../../../src/policy/taint-rule.ts';
-import { webhookEntries } from '../../../src/webhooks/entries.ts';
+import { webhookEntries } from '../../../src/webhooks/webhook-entries.ts';
 import { callsAbout, nodeWith } from './calls-about-nodes.ts';
 
 const policy = (name: string, spec: Partial<TaintPolicySpec>): Policy => ({

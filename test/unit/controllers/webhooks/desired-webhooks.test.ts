@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { desiredWebhooks } from '../../../../src/controllers/webhooks/desired-webhooks.ts';
 import { hasFields } from '../../../../src/kubernetes/desired-fields.ts';
-import type { WebhookEntry } from '../../../../src/webhooks/entry.ts';
+import type { WebhookEntry } from '../../../../src/webhooks/webhook-entry.ts';
 
 const OPTIONS = {
   service: { namespace: 'ns', name: 'svc', port: 8443 },

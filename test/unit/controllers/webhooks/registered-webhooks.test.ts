@@ -4,7 +4,7 @@ import { desiredWebhooks } from '../../../../src/controllers/webhooks/desired-we
 import { readBuiltinPolicies } from '../../../../src/files/builtin-policies.ts';
 import { parsePolicies, readPolicyFiles } from '../../../../src/files/policy-files.ts';
 import type { Policy } from '../../../../src/policy/policy.ts';
-import { webhookEntries } from '../../../../src/webhooks/entries.ts';
+import { webhookEntries } from '../../../../src/webhooks/webhook-entries.ts';
 
 // What Kubernetes asks of every webhook (test/good-practices.md), of all that the project's own policies lead to.
 

@@ -1,8 +1,8 @@
 import type { Policy } from '../policy/policy.ts';
 import { byName, compilePolicies } from '../policy/policy-set.ts';
 import { daemonSetEntries } from './daemon-set-entries.ts';
-import type { WebhookEntry } from './entry.ts';
 import { nodeEntries } from './node-entries.ts';
+import type { WebhookEntry } from './webhook-entry.ts';
 
 /**
  * The webhooks that the policies need. Their selectors and conditions match exactly the requests about which {@link judgeNodeCreation}, {@link

@@ -6,8 +6,8 @@ import type { Policy } from '../../../src/policy/policy.ts';
 import type { TaintPolicySpec } from '../../../src/policy/taint-policy.ts';
 import type { TaintRule } from '../../../src/policy/taint-rule.ts';
 import type { TolerationPolicySpec } from '../../../src/policy/toleration-policy.ts';
-import { webhookEntries } from '../../../src/webhooks/entries.ts';
-import type { WebhookEntry } from '../../../src/webhooks/entry.ts';
+import { webhookEntries } from '../../../src/webhooks/webhook-entries.ts';
+import type { WebhookEntry } from '../../../src/webhooks/webhook-entry.ts';
 
 const dedicated = { key: 'dedicated' };
 const UNPROTECTED = { key: 'out' } as const;

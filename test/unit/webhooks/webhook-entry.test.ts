@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest';
 import { reference } from '../../../src/cel/expression.ts';
-import { entry } from '../../../src/webhooks/entry.ts';
+import { entry } from '../../../src/webhooks/webhook-entry.ts';
 
 it('a condition with a variable that nothing defines is a fault: the API server would refuse the configuration', () => {
   const expression = reference('removed');
