@@ -45,8 +45,8 @@ export function entryChanges(
 }
 
 /** When the entry of a taint ends that the node carries, in milliseconds of the monotonic clock. */
-export function entryEndsAt({ at }: TaintTime, { entriesEndedAt = at }: NodeMemory): number {
-  return Math.max(at, entriesEndedAt) + ALLOW_REMOVAL_LIFE_MS;
+export function entryEndsAt({ taint, at }: TaintTime, { expired }: Pick<NodeMemory, 'expired'>): number {
+  return Math.max(at, timeOf(expired, taint) ?? at) + ALLOW_REMOVAL_LIFE_MS;
 }
 
 /**

@@ -136,11 +136,29 @@ describe('an entry and its taint that stand together', () => {
     expect(step(both, PROTECTED, { now: ALLOW_REMOVAL_LIFE_MS }).desired).toBeUndefined();
   });
 
+  it('end an hour after they began, also if another entry has ended meanwhile', () => {
+    const policies: Record<string, TaintPolicySpec> = {
+      p: { mode: 'Restore', taints: [{ key: 'dedicated' }, { key: 'other' }] },
+    };
+    const one = step(node([gpu], { allowRemoval: GPU }), policies, { now: 0 });
+    const two = node([gpu, other], { allowRemoval: `${GPU},other:NoSchedule` });
+    const begun = step(two, policies, { before: one.memoryIfUnwritten, now: 60_000 });
+    const first = step(two, policies, { before: begun.memoryIfUnwritten, now: ALLOW_REMOVAL_LIFE_MS });
+    expect(first.entriesEnded).toEqual([gpu]);
+    const left = node([gpu, other], { allowRemoval: first.desired?.allowRemoval });
+    const before = memoryAfterStep(first, ALLOW_REMOVAL_LIFE_MS);
+    expect(step(left, policies, { before, now: ALLOW_REMOVAL_LIFE_MS })).toMatchObject({
+      desired: undefined,
+      nextInMs: 60_000,
+    });
+    expect(step(left, policies, { before, now: ALLOW_REMOVAL_LIFE_MS + 60_000 }).entriesEnded).toEqual([other]);
+  });
+
   it('end at most once in an hour: a GitOps tool may put the entry back', () => {
     const endedAt = 5_000;
     const before: NodeMemory = {
       ...step(both, PROTECTED, { now: endedAt - ALLOW_REMOVAL_LIFE_MS }).memoryIfUnwritten,
-      entriesEndedAt: endedAt,
+      expired: [{ taint: gpu, at: endedAt }],
     };
     expect(step(both, PROTECTED, { before, now: endedAt + ALLOW_REMOVAL_LIFE_MS - 1 })).toMatchObject({
       desired: undefined,
@@ -533,12 +551,12 @@ it('a write is recorded: what was set, removed, and which entries were deleted',
       { taint: gpu, change: 'set', at: now },
       { taint: NETWORK, change: 'remove', at: now },
     ],
-    entriesEndedAt: now,
+    expired: [{ taint: other, at: now }],
   });
   const first = step(node([]), REQUIRED);
   expect(memoryAfterStep(first, 1)).toMatchObject({
     changes: [{ taint: gpu, change: 'set', at: 1 }],
-    entriesEndedAt: undefined,
+    expired: [],
     reboots: [],
   });
 });
