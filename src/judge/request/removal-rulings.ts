@@ -25,6 +25,8 @@ export interface Ruling {
   readonly mode: TaintMode | undefined;
   /** The policies of that mode. */
   readonly by: readonly Protection[];
+  /** All enforced policies that forbid the removal, of any mode. */
+  readonly forbiddenBy: readonly Protection[];
   /** Policies that allow the removal by annotation, or would without --audit. */
   readonly allowed: readonly Protection[];
   /** Policies that exempt the requester. */
@@ -75,6 +77,13 @@ export function removalRulings(
     }
     // Policies come with the strongest mode first.
     const mode = protecting[0]?.policy.mode;
-    return { taint, mode, by: protecting.filter(({ policy }) => policy.mode === mode), allowed, exempt };
+    return {
+      taint,
+      mode,
+      by: protecting.filter(({ policy }) => policy.mode === mode),
+      forbiddenBy: protecting.filter((one) => !isAuditOnly(one)),
+      allowed,
+      exempt,
+    };
   });
 }
