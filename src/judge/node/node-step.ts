@@ -26,6 +26,8 @@ export interface NodeStep extends WrittenStep {
   readonly startup: StartupStep;
   /** The startup taints that the leader leaves alone, because another writer undoes its change repeatedly, or the boot ID changes back and forth. */
   readonly conflicting: readonly ConflictingChange[];
+  /** Whether the boot of the node is to be written, now or later. */
+  readonly hasBootToWrite: boolean;
   /** The node as it should be made; undefined when there is nothing to do. */
   readonly desired: DesiredNode | undefined;
   /** What the leader knows after the step, if it writes nothing. */
@@ -74,6 +76,7 @@ export function nodeStep(node: StoredNode, before: NodeMemory | undefined, facts
       ...one,
       wasAsWritten: isAsWritten(known, node, one.taint, now),
     })),
+    hasBootToWrite: complete.boot !== undefined,
     desired: desiredNode(node, drift, startup, allowRemoval),
     memoryIfUnwritten,
     nextInMs: nextChangeInMs(memoryIfUnwritten, startup, { now, bootInMs, settlingMs: settlesInMs(rebooted, apiTime) }),

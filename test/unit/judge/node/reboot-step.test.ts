@@ -120,10 +120,11 @@ describe('a node that has rebooted', () => {
     const by = policies({ p: spec({ taints: [RULE, required] }) });
     const asked: string[] = [];
     const bootDueInMs = (kind: string) => asked.push(kind) * 400;
-    const { desired, nextInMs } = step(node(), { policies: by, bootDueInMs });
-    expect({ desired, nextInMs, asked }).toEqual({
+    const { desired, nextInMs, hasBootToWrite } = step(node(), { policies: by, bootDueInMs });
+    expect({ desired, nextInMs, hasBootToWrite, asked }).toEqual({
       desired: { taints: [{ key: 'dedicated', effect: 'NoSchedule' }], allowRemoval: undefined },
       nextInMs: 400,
+      hasBootToWrite: true,
       asked: ['SetAgain'],
     });
   });
