@@ -16,7 +16,7 @@ export interface WrittenChange extends Omit<TaintChange, 'at'> {
 export interface WrittenStep {
   readonly startup: Pick<StartupStep, 'boot' | 'toSetAgain' | 'waiting'>;
   /** The taints whose entries of the annotation `allow-removal` are deleted, because the node has carried both for too long, with the value of the entry. */
-  readonly entriesEnded: readonly Taint[];
+  readonly expired: readonly Taint[];
   /** The taints whose entries are deleted because the leader wrote them, and does not remove the taints by them any more. */
   readonly revoked: readonly Taint[];
   /** What is written about taints. */
@@ -30,7 +30,7 @@ export interface WrittenStep {
  */
 export function memoryAfterWrite(
   memory: NodeMemory,
-  { startup, entriesEnded, revoked, changes }: WrittenStep,
+  { startup, expired, revoked, changes }: WrittenStep,
   now: number,
   unstored: UnstoredTaints,
 ): NodeMemory {
@@ -41,7 +41,7 @@ export function memoryAfterWrite(
   const sent = startup.toSetAgain.map(({ taint }) => taint);
   return {
     ...changed,
-    expired: expiredAfterWrite(memory.expired, entriesEnded, now),
+    expired: expiredAfterWrite(memory.expired, expired, now),
     unstored: unstoredAfterWrite(changed.unstored, sent, unstored),
   };
 }

@@ -25,7 +25,7 @@ export interface NodeStep extends WrittenStep {
   /** Without what another writer undoes repeatedly. */
   readonly startup: StartupStep;
   /** The startup taints that the leader leaves alone, because another writer undoes its change repeatedly, or the boot ID changes back and forth. */
-  readonly conflicting: readonly ConflictingChange[];
+  readonly leftAlone: readonly ConflictingChange[];
   /** Whether the boot of the node is to be written, now or later. */
   readonly hasBootToWrite: boolean;
   /** The node as it should be made; undefined when there is nothing to do. */
@@ -55,7 +55,7 @@ export function nodeStep(node: StoredNode, before: NodeMemory | undefined, facts
     unstored: stillUnstored(known.unstored, node),
   });
   const { due, conflicting, paused, bootInMs } = dueStep(complete, known, isUndoneByOther, facts);
-  const { carriedWithEntry, entriesEnded, revoked, allowRemoval } = entryChanges(node, known, due, policies, now);
+  const { carriedWithEntry, expired, revoked, allowRemoval } = entryChanges(node, known, due, policies, now);
   // The annotation may have no room for an entry.
   const allowed = parseAllowedRemovals(allowRemoval);
   const startup = { ...due, needEntry: due.needEntry.filter(({ taint }) => isRemovalAllowed(allowed, taint)) };
@@ -69,8 +69,8 @@ export function nodeStep(node: StoredNode, before: NodeMemory | undefined, facts
   return {
     drift,
     startup,
-    conflicting: [...conflicting, ...paused],
-    entriesEnded,
+    leftAlone: [...conflicting, ...paused],
+    expired,
     revoked,
     changes: changesOf(drift, startup).map((one) => ({
       ...one,

@@ -61,8 +61,8 @@ it('an entry that has expired is forgotten an hour later, when another write is 
       { taint: other, at: 1 },
     ],
   });
-  const expiredAfter = (entriesEnded: Taint[]) =>
-    memoryAfterWrite(before, writtenStep({ entriesEnded }), ALLOW_REMOVAL_LIFE_MS, ALL_STORED).expired;
+  const expiredAfter = (expired: Taint[]) =>
+    memoryAfterWrite(before, writtenStep({ expired }), ALLOW_REMOVAL_LIFE_MS, ALL_STORED).expired;
   expect(expiredAfter([])).toEqual([{ taint: other, at: 1 }]);
   expect(expiredAfter([gpu])).toEqual([
     { taint: other, at: 1 },
