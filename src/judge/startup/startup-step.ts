@@ -162,8 +162,9 @@ function isSetLate(requirement: StartupRequirement, situation: Situation): boole
   return (
     isRegistering(situation) &&
     !isGivenUp(requirement, situation) &&
-    isUnready(requirement, situation) &&
-    !isKeptOff(requirement, situation)
+    !isKeptOff(requirement, situation) &&
+    // Asked last: it may begin watches of the node.
+    isUnready(requirement, situation)
   );
 }
 

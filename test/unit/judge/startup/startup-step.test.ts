@@ -426,6 +426,13 @@ describe('a startup taint that the node registered without', () => {
     const ours = policies({ network: spec({ taints: [{ ...rule(), value: 'ours' }] }) });
     expect(late({ by: ours, allowRemoval: 'example.com/network=theirs:NoSchedule' })).toHaveLength(1);
   });
+
+  it('does not read what the node would wait for if an entry keeps the taint off: that may begin watches', () => {
+    const blockers = () => {
+      throw new Error('read for no reason');
+    };
+    expect(late({ allowRemoval: NETWORK, blockers })).toEqual([]);
+  });
 });
 
 describe('a startup taint that is set late, or again after a reboot, is the one that the node gets when it registers', () => {
