@@ -78,13 +78,13 @@ export function mutateNode({
  * If a policy that requires the taint begins to select the node, the update counts as a registration, for which exemptions have no effect: the node
  * would have both the entry and the taint.
  * @param valueByTaint the taints after the request: see {@link valuesAmong}
- * @param policies those that select the node by its labels before or after the update
+ * @param selecting the policies of every mode that select the node by its labels before or after the update
  */
 function staysOff(
   { taint, exempt }: Ruling,
   { node, oldNode }: Pick<NodeUpdate, 'node' | 'oldNode'>,
   valueByTaint: ReadonlyMap<string, string>,
-  policies: readonly CompiledTaintPolicy[],
+  selecting: readonly CompiledTaintPolicy[],
 ): boolean {
   const begins = (policy: CompiledTaintPolicy) =>
     isEnforced(policy) &&
@@ -96,7 +96,7 @@ function staysOff(
         isEnforced(policy) &&
         policy.selectsNode(node.labels) &&
         policy.required.some((one) => isDeclaredTaint(taint, one) && !satisfies(valueByTaint, one)),
-    ) && !policies.some(begins)
+    ) && !selecting.some(begins)
   );
 }
 

@@ -38,7 +38,7 @@ export interface JudgedUpdate {
   readonly request: NodeUpdate;
   readonly changes: NodeChanges;
   readonly rulings: readonly Ruling[];
-  /** The policies that select the node by its labels before or after the update. The strongest mode first. */
+  /** The policies of every mode that select the node by its labels before or after the update. The strongest mode first. */
   readonly selecting: readonly CompiledTaintPolicy[];
   /** Whether the labels change. If not, no policy begins or stops selecting the node. */
   readonly labelsChange: boolean;
@@ -51,12 +51,12 @@ export function isForbidden({ mode }: Ruling): boolean {
 
 /**
  * The ruling for each removed taint.
- * @param policies those that select the node, by its labels before or after the update. The strongest mode first
+ * @param selecting the policies of every mode that select the node by its labels before or after the update. The strongest mode first
  */
 export function removalRulings(
   { oldNode, requester }: NodeUpdate,
   removed: readonly Taint[],
-  policies: readonly CompiledTaintPolicy[],
+  selecting: readonly CompiledTaintPolicy[],
 ): Ruling[] {
   // The value before the request counts, so that no single write can both allow and remove.
   const allowedBefore = parseAllowedRemovals(oldNode.allowRemoval);
@@ -67,7 +67,7 @@ export function removalRulings(
     const protecting: Protection[] = [];
     const allowed: Protection[] = [];
     const exempt: Protection[] = [];
-    for (const policy of policies) {
+    for (const policy of selecting) {
       const rule = policy.protectingRule(taint);
       if (rule === undefined) continue;
       const protection: Protection = { policy, field: rule.field };
