@@ -61,7 +61,7 @@ export function startupNotes(
     const taints = [own, ...startup.filter((one) => one.taint !== taint).slice(0, MAX_OTHER_TAINTS)];
     const byReason = Map.groupBy(
       daemonSets.filter((one) => isAmong(all, one)),
-      (one) => (one.deleting ? 'Deleting' : taints.find((other) => keepsOff(other.taint, one, budget))),
+      (one) => (one.deleting ? 'Deleting' : taints.find((other) => isIntolerant(other.taint, one, budget))),
     );
     return [...byReason].flatMap(([reason, found]) => {
       if (reason === undefined) return [];
@@ -87,7 +87,7 @@ function named(what: string, names: readonly string[], most: number): string {
 }
 
 /** Whether a DaemonSet does not tolerate a taint. False once the budget is used up. */
-function keepsOff(taint: Taint, daemonSet: DaemonSetView, budget: ComparisonBudget): boolean {
+function isIntolerant(taint: Taint, daemonSet: DaemonSetView, budget: ComparisonBudget): boolean {
   budget.left -= 1 + daemonSet.tolerations.length;
   return budget.left >= 0 && !daemonTolerates(daemonSet, taint);
 }

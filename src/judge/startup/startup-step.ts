@@ -217,7 +217,7 @@ function nextActionFor(requirement: StartupRequirement, situation: Situation): N
   if (blockers.length === 0) return { kind: 'Remove', taint: { taint, policyNames, reason: readyText(requirement) } };
   if (isGivenUp(requirement, situation) && blockers.every(mayBeGivenUp)) {
     const reason = givenUpText(requirement, blockers);
-    return { kind: 'Remove', taint: { taint, policyNames, reason, isOverdue: true } };
+    return { kind: 'Remove', taint: { taint, policyNames, reason, isGivenUp: true } };
   }
   const forMs = waitedMs(requirement, situation);
   const isOverdue = forMs > requirement.progressDeadlineMs;

@@ -349,7 +349,7 @@ describe('afterDeadline', () => {
     },
   ])('$why: the taint $result', ({ by, situation = {}, result }) => {
     const { removable } = step({ by, ageMs: 600_001, ...situation });
-    expect(removable.map(({ isOverdue }) => (isOverdue ? 'removed' : 'ready'))).toEqual(
+    expect(removable.map(({ isGivenUp }) => (isGivenUp ? 'removed' : 'ready'))).toEqual(
       result === 'stays' ? [] : [result],
     );
   });
@@ -374,7 +374,7 @@ describe('afterDeadline', () => {
     const by = of(until('Remove', 60), until('Remove', 900));
     expect(step({ by, ageMs: 60_000 }).waiting).toMatchObject([{ isOverdue: false }]);
     expect(step({ by, ageMs: 60_001 })).toMatchObject({ removable: [], waiting: [{ isOverdue: true }] });
-    expect(step({ by, ageMs: 900_001 })).toMatchObject({ removable: [{ isOverdue: true }], waiting: [] });
+    expect(step({ by, ageMs: 900_001 })).toMatchObject({ removable: [{ isGivenUp: true }], waiting: [] });
   });
 
   it('is not set late on a node from which it was removed', () => {
