@@ -49,6 +49,11 @@ export function isForbidden({ mode }: Ruling): boolean {
   return mode === 'Deny' || mode === 'Restore';
 }
 
+/** The policies that exempt the requester, and do more than report. */
+export function enforcedExemptions({ exempt }: Ruling): Protection[] {
+  return exempt.filter((one) => !isAuditOnly(one));
+}
+
 /**
  * The ruling for each removed taint.
  * @param selecting the policies of every mode that select the node by its labels before or after the update. The strongest mode first
