@@ -3,8 +3,9 @@ import type { CompiledTaintPolicy } from '../../policy/compiled-taint-policy.ts'
 import { isOnTrial } from '../../policy/enforcement.ts';
 import { enforcedPolicies } from '../../policy/policy-index.ts';
 import { allow, type Decision, deny } from '../decision.ts';
-import { endedStartupTaints, relabelWarnings } from '../ended-startup-taints.ts';
+import { endedStartupTaints } from '../ended-startup-taints.ts';
 import { type Outcome, onTrial, removalOutcome } from '../outcomes.ts';
+import { relabelWarnings } from '../startup-loss-warnings.ts';
 import { taintViolation } from '../violation.ts';
 import { isKubelet } from './node-request.ts';
 import { auditWarnings, policyNames, refusal, violationsOf } from './node-update-reports.ts';
