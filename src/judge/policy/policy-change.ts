@@ -45,7 +45,7 @@ export function waitingWarnings(waiting: readonly string[]): string[] {
 /**
  * Whether the node waits with a startup taint of the policy before a change, and loses it.
  * @param before compiled together with the other policies
- * @param after all policies after the change
+ * @param after all policies after the change, each in its declared mode: the leader removes startup taints also with `--audit`
  */
 export function losesStartupRule(
   before: CompiledTaintPolicy,
