@@ -6,7 +6,7 @@ import { isTransientTaintKey } from '../kubernetes/transient-taints.ts';
 import type { CompiledTolerationPolicy } from '../policy/compiled-toleration-policy.ts';
 import { parsePolicy } from '../policy/policy.ts';
 import type { SchedulingNode } from '../scheduling/coverage.ts';
-import { policiesFor, type TolerationPolicyManifest, tolerationPolicies } from './gap-policies.ts';
+import { closingPolicies, type TolerationPolicyManifest, tolerationPolicies } from './gap-policies.ts';
 import type { Gap } from './gaps.ts';
 import { tolerationsFor } from './missing-tolerations.ts';
 import type { FixableDaemonSet } from './workload.ts';
@@ -75,7 +75,7 @@ export function fixGaps<DaemonSet extends FixableDaemonSet, Node extends Schedul
   });
   const leftGaps = new Set(left.map(({ gap }) => gap));
   const closed = closable.filter((gap) => !leftGaps.has(gap));
-  return { policies: policiesFor(closed), closed, left, transient };
+  return { policies: closingPolicies(closed), closed, left, transient };
 }
 
 function notClosedBecause(

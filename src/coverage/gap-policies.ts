@@ -22,7 +22,7 @@ export interface TolerationPolicyManifest {
  * The policies that close the gaps. DaemonSets of one namespace with the same needs share a policy. With several namespaces, it would select every
  * combination of namespace and name.
  */
-export function policiesFor(
+export function closingPolicies(
   gaps: readonly Pick<Gap<SchedulingView, SchedulingNode>, 'daemonSet' | 'taints'>[],
 ): TolerationPolicyManifest[] {
   return [...Map.groupBy(missingTolerationsOf(gaps), ({ daemonSet }) => daemonSet.namespace)].flatMap(

@@ -6,12 +6,12 @@ import {
   remainingText,
   STARTUP_TAINT_LIMIT_MS,
 } from '../judge/startup/remaining-startup-taints.ts';
-import { CONFLICT_EVENTS, EVICTS, taintCommand } from '../judge/taint-commands.ts';
 import { formatTaint, type Taint } from '../kubernetes/taint.ts';
 import { describeOwner, lastWriter, type ManagedFields, managedFieldsOf } from '../objects/managed-fields.ts';
 import { asNode, type NodeObject, taintedSince, viewNode } from '../objects/node-object.ts';
 import { compilePolicies } from '../policy/policy-set.ts';
 import { worstFirst } from '../policy/reporting/harm.ts';
+import { CONFLICT_EVENTS, EVICTS, taintCommand } from '../policy/reporting/taint-commands.ts';
 import { type IntolerantPod, intolerantPods, type NodePod } from '../scheduling/intolerant-pods.ts';
 import { shellWord } from '../text/printable.ts';
 import type { FormattedExplanation, Level, Section, StateCell, Step } from './display.ts';

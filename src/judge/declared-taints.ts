@@ -60,7 +60,8 @@ function declaredTaints(
   );
 }
 
-function missingOf(declared: readonly DeclaredTaint[], taints: readonly Taint[]): DeclaredTaint[] {
+/** The declared taints that a node with these taints lacks. */
+export function missingOf(declared: readonly DeclaredTaint[], taints: readonly Taint[]): DeclaredTaint[] {
   const valueByTaint = valuesAmong(
     taints,
     declared.map(({ taint }) => taint),

@@ -1,4 +1,4 @@
-import { ownValue, type StringMap } from '../kubernetes/label-selector.ts';
+import type { StringMap } from '../kubernetes/label-selector.ts';
 import type { Taint } from '../kubernetes/taint.ts';
 import type { NodeBoot, StartupBoot } from './node-boot.ts';
 
@@ -9,15 +9,6 @@ export interface NodeView {
   readonly taints: readonly Taint[];
   /** The annotation {@link ALLOW_REMOVAL_ANNOTATION}, if there is one. */
   readonly allowRemoval: string | undefined;
-}
-
-/** Whether the labels are equal. */
-export function sameLabels(
-  { labels: one }: Pick<NodeView, 'labels'>,
-  { labels: other }: Pick<NodeView, 'labels'>,
-): boolean {
-  const keys = Object.keys(one);
-  return keys.length === Object.keys(other).length && keys.every((key) => ownValue(one, key) === ownValue(other, key));
 }
 
 /** What startup taints may wait for in the status of a Node. */

@@ -1,12 +1,11 @@
 import { groupsBy } from '../collections/groups-by.ts';
 import { formatTaint, type Taint } from '../kubernetes/taint.ts';
 import type { CompiledTaintPolicy } from '../policy/compiled-taint-policy.ts';
-import { isOnTrial } from '../policy/enforcement.ts';
 import type { PolicyKind } from '../policy/policy.ts';
 import type { TaintMode } from '../policy/taint-policy.ts';
 import type { TolerationMode } from '../policy/toleration-policy.ts';
 import { atMost } from '../text/counts.ts';
-import { type Outcome, onTrial, removalOutcome } from './outcomes.ts';
+import type { Outcome } from './outcomes.ts';
 
 /** A violation of one policy by one request, and its outcome. */
 export type Violation = Outcome & {
@@ -27,15 +26,9 @@ export function taintViolation(policy: CompiledTaintPolicy, field: string, taint
     policy: name,
     field,
     mode,
-    ...outcomeFor(policy, outcome),
+    ...outcome,
     subject: formatTaint(taint),
   };
-}
-
-/** For a policy that is in mode Audit only because of --audit: the outcome that its declared mode would have. */
-function outcomeFor(policy: CompiledTaintPolicy, outcome: Outcome): Outcome {
-  if (outcome.result !== 'Audited' || !isOnTrial(policy)) return outcome;
-  return onTrial(removalOutcome(policy.declaredMode === 'Restore' ? 'Restored' : 'Denied'));
 }
 
 /** The violations of one request with the same policy and outcome. One sentence reports them. */

@@ -24,6 +24,12 @@ export function ownValue(map: StringMap, key: string): string | undefined {
   return Object.hasOwn(map, key) ? (map[key] ?? '') : undefined;
 }
 
+/** Whether the labels are equal. */
+export function sameLabels(one: StringMap, other: StringMap): boolean {
+  const keys = Object.keys(one);
+  return keys.length === Object.keys(other).length && keys.every((key) => ownValue(one, key) === ownValue(other, key));
+}
+
 /** `a=b,c=d`: labels as text, and in the form of a query's `labelSelector` and kubectl's `-l`. Empty for none. */
 export function formatLabels(labels: StringMap): string {
   return Object.entries(labels)

@@ -1,7 +1,7 @@
 import { oncePer } from '../collections/once-per.ts';
 import { nextStepFor } from '../judge/missing-taint.ts';
-import { CONFLICT_EVENTS, EVICTS, taintCommand } from '../judge/taint-commands.ts';
 import { worstFirst } from '../policy/reporting/harm.ts';
+import { CONFLICT_EVENTS, EVICTS, taintCommand } from '../policy/reporting/taint-commands.ts';
 import { groupedCount, groupedNumber } from '../text/counts.ts';
 import { shellWord } from '../text/printable.ts';
 import type { EvaluatedNodes, EvaluatedNote, NodeLoss } from './node-map.ts';

@@ -1,5 +1,5 @@
-import { EVICTS } from '../../judge/taint-commands.ts';
 import { parseTaint } from '../../kubernetes/taint.ts';
+import { EVICTS } from '../../policy/reporting/taint-commands.ts';
 import type { Assignment, Assignments } from '../../talos/assignment.ts';
 import type { DriftFinding } from '../../talos/drift.ts';
 import { ownLabels } from '../../talos/node-declaration.ts';

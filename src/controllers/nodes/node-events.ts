@@ -34,10 +34,10 @@ export interface NodeEvents {
   has(name: string): boolean;
   /** Records once for each missing taint why it is not set. */
   recordBlocked(entry: Entry<ClusterNode>, missing: readonly MissingTaint[]): void;
-  /** Records once which startup taints the leader leaves to another writer. */
-  recordConflicting(entry: Entry<ClusterNode>, conflicting: readonly ConflictingChange[]): void;
-  /** Records the taints that a write has set, and the entries that it has deleted. */
-  recordWritten(entry: Entry<ClusterNode>, written: Pick<TaintChanges, 'set'> & Pick<NodeStep, 'entriesEnded'>): void;
+  /** Records once which startup taints the leader leaves alone. */
+  recordLeftAlone(entry: Entry<ClusterNode>, leftAlone: readonly ConflictingChange[]): void;
+  /** Records the taints that a write has set, and the entries that it has deleted because they had expired. */
+  recordWritten(entry: Entry<ClusterNode>, written: Pick<TaintChanges, 'set'> & Pick<NodeStep, 'expired'>): void;
 }
 
 export function trackNodeEvents({ kept, problems, recordEvent, metrics, log }: NodeEventsOptions): NodeEvents {
@@ -74,8 +74,8 @@ export function trackNodeEvents({ kept, problems, recordEvent, metrics, log }: N
       if (blocked.length === 0) recorded.delete(entry.name);
       else recorded.set(entry.name, new Set(blocked.map(keyOf)));
     },
-    recordConflicting(entry, conflicting) {
-      const notes = conflicting.map(({ taint, change }) => {
+    recordLeftAlone(entry, leftAlone) {
+      const notes = leftAlone.map(({ taint, change }) => {
         if (change === 'setAgain') {
           return `pauses setting startup taint ${formatTaint(taint)} again: the boot ID of the node changes repeatedly`;
         }
@@ -91,14 +91,14 @@ export function trackNodeEvents({ kept, problems, recordEvent, metrics, log }: N
       if (notes.length === 0) recordedConflicts.delete(entry.name);
       else recordedConflicts.set(entry.name, new Set(notes));
     },
-    recordWritten(entry, { set, entriesEnded }) {
+    recordWritten(entry, { set, expired }) {
       for (const text of new Set(set.map(({ taint }) => formatTaint(taint)))) {
         log.info(`set taint ${text} on Node ${entry.name}`);
       }
       for (const policy of new Set(set.map(({ policy }) => policy.name))) metrics.repaired('Node', policy);
       for (const missingTaint of set) recordMissing(entry, missingTaint);
-      if (entriesEnded.length === 0) return;
-      const named = atMost(MAX_NAMED, entriesEnded.map(formatTaint)).join(', ');
+      if (expired.length === 0) return;
+      const named = atMost(MAX_NAMED, expired.map(formatTaint)).join(', ');
       const note = `deleted entries of annotation ${ALLOW_REMOVAL_ANNOTATION} (${named}): the node has carried taints of these keys and effects for ${ALLOW_REMOVAL_LIFE_MS / 3_600_000} hour`;
       record(entry, { type: 'Normal', reason: 'RemovalAnnotationExpired', action: 'RemoveAnnotation', note });
     },

@@ -158,8 +158,8 @@ export function startNodeRepair(run: Run, options: NodeRepairOptions): NodeRepai
   }
 }
 
-function needsWorker({ drift, startup, conflicting, desired }: NodeStep): boolean {
-  return drift.missing.length + startup.waiting.length + conflicting.length > 0 || desired !== undefined;
+function needsWorker({ drift, startup, leftAlone, desired }: NodeStep): boolean {
+  return drift.missing.length + startup.waiting.length + leftAlone.length > 0 || desired !== undefined;
 }
 
 function hasProblems(name: string, { nodeEvents, problems, startup }: Parts): boolean {
@@ -187,7 +187,7 @@ async function repair(entry: NodeEntry, parts: Parts): Promise<number | undefine
   problems.setWouldEvict(name, entry.value.taints, step.drift.missing);
   await problems.setConflicts(name, step.memoryIfUnwritten.conflicts);
   nodeEvents.recordBlocked(entry, step.drift.missing);
-  nodeEvents.recordConflicting(entry, step.conflicting);
+  nodeEvents.recordLeftAlone(entry, step.leftAlone);
   return result === 'Outdated' || result === 'Undone' ? CONFLICT_PAUSE_MS : step.nextInMs;
 }
 
@@ -198,7 +198,7 @@ async function write(
   parts: Parts,
 ): Promise<NodeWrite['outcome'] | 'Undone' | undefined> {
   const { steps, startup, writer, nodeEvents } = parts;
-  const { desired, entriesEnded } = step;
+  const { desired, expired } = step;
   const { name } = entry;
   if (desired === undefined) return undefined;
   const changes = taintChangesOf(step);
@@ -210,7 +210,7 @@ async function write(
   const { stored, undone } = writtenChanges(changes, name, desired.taints, written.taints);
   // It counts as a change that another writer undoes: the leader ends after some of them.
   steps.written(entry, step, undone?.startup.toSetAgain.map(({ taint }) => taint) ?? []);
-  nodeEvents.recordWritten(entry, { set: stored.set, entriesEnded });
+  nodeEvents.recordWritten(entry, { set: stored.set, expired });
   startup.recordWritten(entry, stored.startup);
   if (undone === undefined) return 'Written';
   setWriteFault(name, step, undone, undone.fault, parts);
@@ -236,9 +236,9 @@ function clearRepairFault(name: string, { drift }: NodeStep, { problems }: Parts
 }
 
 /** The same for startup taints. */
-function clearStartupFault(name: string, { conflicting }: NodeStep, { startup }: Parts): void {
+function clearStartupFault(name: string, { leftAlone }: NodeStep, { startup }: Parts): void {
   startup.clearWriteFault(
     name,
-    conflicting.flatMap(({ policyNames }) => policyNames),
+    leftAlone.flatMap(({ policyNames }) => policyNames),
   );
 }

@@ -56,7 +56,6 @@ export function rememberedSteps({
 
   return {
     takeStep({ name, value: node }) {
-      let asksForTurn = false;
       const step = startup.duringStep(node, (blockers) =>
         nodeStep(node, memories.get(name), {
           policies: policies.snapshot().compiled.taintPolicies,
@@ -64,13 +63,10 @@ export function rememberedSteps({
           isComplete: policies.isComplete('TaintPolicy'),
           now: performance.now(),
           apiTime: client.now().getTime(),
-          bootDueInMs(kind) {
-            asksForTurn = true;
-            return kind === 'SetAgain' && rebooting.has(name) ? 0 : bootTurns.dueInMs(name);
-          },
+          bootDueInMs: (kind) => (kind === 'SetAgain' && rebooting.has(name) ? 0 : bootTurns.dueInMs(name)),
         }),
       );
-      if (!asksForTurn) forgetBoot(name);
+      if (!step.hasBootToWrite) forgetBoot(name);
       keep(name, step.memoryIfUnwritten);
       return step;
     },

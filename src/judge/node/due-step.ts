@@ -5,7 +5,10 @@ import { type RecordedReboots, rebootsPausedForMs } from './recorded-reboots.ts'
 
 /** When the boot of a Node may be written: the leader writes only some in each second. */
 export interface BootDelay {
-  /** In how many milliseconds the boot of the node may be written; 0 for at once, which is the default. Called only if there is something to write. */
+  /**
+   * In how many milliseconds the boot of the node may be written; 0 for at once, which is the default. Called only if there is something to write, and
+   * reboots are not paused.
+   */
   readonly bootDueInMs?: (kind: BootChange['kind']) => number;
 }
 

@@ -1,6 +1,8 @@
 import { sameTaint, type Taint, taintIdentity } from '../../kubernetes/taint.ts';
+import { ALLOW_REMOVAL_LIFE_MS } from '../allow-removal.ts';
 import { rebootTaints, type StartupStep } from '../startup/startup-step.ts';
 import type { NodeMemory } from './node-memory.ts';
+import type { TaintTimes } from './taint-times.ts';
 import { isRecent, lastChange, type TaintChange } from './undone-changes.ts';
 import { type UnstoredTaints, unstoredAfterWrite } from './unstored-taints.ts';
 
@@ -14,7 +16,7 @@ export interface WrittenChange extends Omit<TaintChange, 'at'> {
 export interface WrittenStep {
   readonly startup: Pick<StartupStep, 'boot' | 'toSetAgain' | 'waiting'>;
   /** The taints whose entries of the annotation `allow-removal` are deleted, because the node has carried both for too long, with the value of the entry. */
-  readonly entriesEnded: readonly Taint[];
+  readonly expired: readonly Taint[];
   /** The taints whose entries are deleted because the leader wrote them, and does not remove the taints by them any more. */
   readonly revoked: readonly Taint[];
   /** What is written about taints. */
@@ -28,7 +30,7 @@ export interface WrittenStep {
  */
 export function memoryAfterWrite(
   memory: NodeMemory,
-  { startup, entriesEnded, revoked, changes }: WrittenStep,
+  { startup, expired, revoked, changes }: WrittenStep,
   now: number,
   unstored: UnstoredTaints,
 ): NodeMemory {
@@ -37,8 +39,16 @@ export function memoryAfterWrite(
   const rebooted = startup.boot?.kind === 'SetAgain' ? memoryAfterReboot(memory, setAgain, now) : memory;
   const changed = memoryAfterChanges(memoryAfterRevocation(rebooted, revoked), changes, now);
   const sent = startup.toSetAgain.map(({ taint }) => taint);
-  const after = { ...changed, unstored: unstoredAfterWrite(changed.unstored, sent, unstored) };
-  return entriesEnded.length > 0 ? { ...after, entriesEndedAt: now } : after;
+  return {
+    ...changed,
+    expired: expiredAfterWrite(memory.expired, expired, now),
+    unstored: unstoredAfterWrite(changed.unstored, sent, unstored),
+  };
+}
+
+function expiredAfterWrite(before: TaintTimes, taints: readonly Taint[], now: number): TaintTimes {
+  const recent = before.filter(({ at }) => now - at < ALLOW_REMOVAL_LIFE_MS);
+  return [...recent, ...taints.map((taint) => ({ taint, at: now }))];
 }
 
 /**

@@ -17,8 +17,8 @@ export interface NodeMemory extends OwnChanges, RecordedReboots {
   readonly uid: string;
   /** The taints that the Node carries together with their entry of the annotation `allow-removal`, and since when. */
   readonly carriedWithEntry: TaintTimes;
-  /** When the leader last deleted entries. */
-  readonly entriesEndedAt: number | undefined;
+  /** The taints whose entries the leader has deleted within the last hour because they had expired, and when. A GitOps tool may put such an entry back. */
+  readonly expired: TaintTimes;
   /** The startup taints that the leader has seen on the Node, by a policy. */
   readonly tracked: readonly TrackedTaint[];
   /** Undefined for none. */
@@ -34,7 +34,7 @@ export function newMemory(uid: string): NodeMemory {
     changes: NO_CHANGES,
     conflicts: NO_CONFLICTS,
     carriedWithEntry: NO_TIMES,
-    entriesEndedAt: undefined,
+    expired: NO_TIMES,
     reboots: NO_REBOOTS,
     tracked: [],
     unstored: undefined,
@@ -43,7 +43,14 @@ export function newMemory(uid: string): NodeMemory {
 
 /** Whether it says nothing, and need not be kept. */
 export function isBlank(memory: NodeMemory): boolean {
-  const { changes, conflicts, carriedWithEntry, entriesEndedAt, reboots, tracked, unstored } = memory;
-  const sizes = [changes.length, conflicts.size, carriedWithEntry.length, reboots.length, tracked.length];
-  return sizes.every((size) => size === 0) && entriesEndedAt === undefined && unstored === undefined;
+  const { changes, conflicts, carriedWithEntry, expired, reboots, tracked, unstored } = memory;
+  const sizes = [
+    changes.length,
+    conflicts.size,
+    carriedWithEntry.length,
+    expired.length,
+    reboots.length,
+    tracked.length,
+  ];
+  return sizes.every((size) => size === 0) && unstored === undefined;
 }

@@ -6,8 +6,8 @@ import { type NodeDrift, nodeDrift } from '../node-drift.ts';
 import type { DesiredNode, StoredNode } from '../node-view.ts';
 import { settlesInMs, withOwnReboot } from '../startup/reboot.ts';
 import { type StartupFacts, type StartupStep, startupStep } from '../startup/startup-step.ts';
-import { entryChanges, entryEndsAt } from './allow-removal-entries.ts';
 import { type BootDelay, type ConflictingChange, dueStep } from './due-step.ts';
+import { entryChanges, entryEndsAt } from './entry-changes.ts';
 import type { WrittenChange, WrittenStep } from './memory-after-write.ts';
 import { type NodeMemory, newMemory } from './node-memory.ts';
 import { lastRebootMsAgo } from './recorded-reboots.ts';
@@ -25,7 +25,9 @@ export interface NodeStep extends WrittenStep {
   /** Without what another writer undoes repeatedly. */
   readonly startup: StartupStep;
   /** The startup taints that the leader leaves alone, because another writer undoes its change repeatedly, or the boot ID changes back and forth. */
-  readonly conflicting: readonly ConflictingChange[];
+  readonly leftAlone: readonly ConflictingChange[];
+  /** Whether the boot of the node is to be written, now or later. */
+  readonly hasBootToWrite: boolean;
   /** The node as it should be made; undefined when there is nothing to do. */
   readonly desired: DesiredNode | undefined;
   /** What the leader knows after the step, if it writes nothing. */
@@ -53,7 +55,7 @@ export function nodeStep(node: StoredNode, before: NodeMemory | undefined, facts
     unstored: stillUnstored(known.unstored, node),
   });
   const { due, conflicting, paused, bootInMs } = dueStep(complete, known, isUndoneByOther, facts);
-  const { carriedWithEntry, entriesEnded, revoked, allowRemoval } = entryChanges(node, known, due, policies, now);
+  const { carriedWithEntry, expired, revoked, allowRemoval } = entryChanges(node, known, due, policies, now);
   // The annotation may have no room for an entry.
   const allowed = parseAllowedRemovals(allowRemoval);
   const startup = { ...due, needEntry: due.needEntry.filter(({ taint }) => isRemovalAllowed(allowed, taint)) };
@@ -67,13 +69,14 @@ export function nodeStep(node: StoredNode, before: NodeMemory | undefined, facts
   return {
     drift,
     startup,
-    conflicting: [...conflicting, ...paused],
-    entriesEnded,
+    leftAlone: [...conflicting, ...paused],
+    expired,
     revoked,
     changes: changesOf(drift, startup).map((one) => ({
       ...one,
       wasAsWritten: isAsWritten(known, node, one.taint, now),
     })),
+    hasBootToWrite: complete.boot !== undefined,
     desired: desiredNode(node, drift, startup, allowRemoval),
     memoryIfUnwritten,
     nextInMs: nextChangeInMs(memoryIfUnwritten, startup, { now, bootInMs, settlingMs: settlesInMs(rebooted, apiTime) }),

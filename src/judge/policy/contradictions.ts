@@ -57,14 +57,14 @@ type SharedNodes = (one: CompiledTaintPolicy, other: CompiledTaintPolicy) => rea
 function disagreementsAmong(policies: readonly CompiledTaintPolicy[], shared: SharedNodes): Disagreement[] {
   // Computed once for each pair: two policies may disagree about many taints, always on the same nodes.
   const overlaps = oncePer((one: CompiledTaintPolicy) =>
-    oncePer((other: CompiledTaintPolicy) => ({ overlap: selectionOverlap(one, other, shared(one, other)) })),
+    oncePer((other: CompiledTaintPolicy) => selectionOverlap(one, other, shared(one, other))),
   );
   const required = policies
     .toSorted(byDeclaredStrength)
     .flatMap((policy) => policy.required.map((one) => ({ ...one, policy, nodeSelector: policy.nodeSelector })));
   return [...Map.groupBy(required, ({ taint }) => taintIdentity(taint)).values()].flatMap((alike) =>
     possiblePairs(alike).flatMap(([first, second]): Disagreement[] => {
-      const overlap = differ(first, second) ? overlaps(first.policy)(second.policy).overlap : undefined;
+      const overlap = differ(first, second) ? overlaps(first.policy)(second.policy) : undefined;
       if (!overlap) return [];
       const isAudited = !isEnforcedWithoutAudit(first.policy) || !isEnforcedWithoutAudit(second.policy);
       return [{ first: asText(first), second: asText(second), overlap, isAudited }];

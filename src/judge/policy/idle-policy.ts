@@ -37,9 +37,11 @@ export function idleNotes(
   nodes: number,
 ): string[] {
   if (selected.length === 0) return selectsNone(nodes);
-  const isForSome = protectionRules.length === 0 || required.length > 0;
+  const needsNoCarriedTaint = protectionRules.length === 0 || required.length > 0;
   const holds = ({ taints }: NodeView) => taints.some((taint) => protectingRule(taint) !== undefined);
-  return isForSome || selected.some(holds) ? [] : ['no selected node carries a taint that the policy protects'];
+  return needsNoCarriedTaint || selected.some(holds)
+    ? []
+    : ['no selected node carries a taint that the policy protects'];
 }
 
 /** The note for a policy that selects no node. The policy has a selector: without one, it would select every node. */

@@ -5,8 +5,9 @@ import { isEnforced, isEnforcedWithoutAudit } from '../../policy/enforcement.ts'
 import { enforcedAmong, enforcedPolicies } from '../../policy/policy-index.ts';
 import { atMost, count } from '../../text/counts.ts';
 import { carriedUntilReady } from '../declared-taints.ts';
-import { endedStartupTaints, startupWarnings } from '../ended-startup-taints.ts';
+import { endedStartupTaints } from '../ended-startup-taints.ts';
 import type { NodeView } from '../node-view.ts';
+import { startupWarnings } from '../startup-loss-warnings.ts';
 
 // What nodes lose by a change of a policy: the protection of their taints, or the rule that would remove a startup taint.
 
@@ -44,7 +45,7 @@ export function waitingWarnings(waiting: readonly string[]): string[] {
 /**
  * Whether the node waits with a startup taint of the policy before a change, and loses it.
  * @param before compiled together with the other policies
- * @param after all policies after the change
+ * @param after all policies after the change, each in its declared mode: the leader removes startup taints also with `--audit`
  */
 export function losesStartupRule(
   before: CompiledTaintPolicy,

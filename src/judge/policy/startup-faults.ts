@@ -86,7 +86,7 @@ export interface ProtectedStartupTaint {
   readonly taint: Taint;
   readonly field: string;
   readonly of: CompiledTaintPolicy;
-  readonly protectedBy: string;
+  readonly protectingField: string;
   readonly by: CompiledTaintPolicy;
 }
 
@@ -112,10 +112,10 @@ function protectedStartupTaintsBetween(
   if (!isEnforcedWithoutAudit(of)) return [];
   return of.startup.flatMap(({ taint, field }) =>
     policiesFor(policies, taint.key).flatMap((by) => {
-      const protectedBy = isEnforcedWithoutAudit(by) ? by.protectingRule(taint)?.field : undefined;
+      const protectingField = isEnforcedWithoutAudit(by) ? by.protectingRule(taint)?.field : undefined;
       // Whether two selectors overlap takes longest to find out.
-      if (protectedBy === undefined || selectionOverlap(of, by, []) === undefined) return [];
-      return [{ taint, field, of, protectedBy, by }];
+      if (protectingField === undefined || selectionOverlap(of, by, []) === undefined) return [];
+      return [{ taint, field, of, protectingField, by }];
     }),
   );
 }
@@ -123,14 +123,14 @@ function protectedStartupTaintsBetween(
 /** A fault of both policies. */
 function protectionFaults(
   policy: CompiledTaintPolicy,
-  { taint, field, of, protectedBy, by }: ProtectedStartupTaint,
+  { taint, field, of, protectingField, by }: ProtectedStartupTaint,
 ): StartupFault[] {
   if (policy !== of && policy !== by) return [];
   const what = `startup taint ${formatTaint(taint)}`;
   const warning =
     by === policy
-      ? `${protectedBy} protects ${what} of TaintPolicy ${of.name}, which stays`
-      : `TaintPolicy ${by.name} (${protectedBy}) protects ${what}, which stays`;
-  const message = `${protectedBy} of TaintPolicy ${by.name} protects ${what} (${field} of TaintPolicy ${of.name}), so the taint stays: remove the key from ${protectedBy}`;
+      ? `${protectingField} protects ${what} of TaintPolicy ${of.name}, which stays`
+      : `TaintPolicy ${by.name} (${protectingField}) protects ${what}, which stays`;
+  const message = `${protectingField} of TaintPolicy ${by.name} protects ${what} (${field} of TaintPolicy ${of.name}), so the taint stays: remove the key from ${protectingField}`;
   return [{ reason: 'StartupTaintProtected', message, warning }];
 }

@@ -88,10 +88,13 @@ function mutateDaemonSet(request: DaemonSetRequest, policies: TolerationPolicies
  * nothing. A DaemonSet with more than {@link MAX_TOLERATIONS} is not changed, but the violations name the missing tolerations.
  * @param daemonSet as the leader keeps it, so that its size is limited
  */
-export function judgeRunningDaemonSet(daemonSet: DaemonSetView, policies: PolicySet): Decision<DesiredDaemonSet> {
+export function judgeRunningDaemonSet(
+  daemonSet: DaemonSetView,
+  policies: TolerationPolicies,
+): Decision<DesiredDaemonSet> {
   const tolerationPolicies = patchingExisting(policies.tolerationPolicies);
   if (!hasTooManyTolerations(daemonSet)) {
-    return judgeDaemonSet.mutate({ daemonSet }, { ...policies, tolerationPolicies });
+    return judgeDaemonSet.mutate({ daemonSet }, { tolerationPolicies });
   }
   if (isLeftAlone(daemonSet)) return allow();
   const { needs } = declaredTolerations(tolerationPolicies, (policy) => policy.selectsDaemonSet(daemonSet));

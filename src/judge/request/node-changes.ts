@@ -56,14 +56,14 @@ export function nodeChanges({ node, oldNode }: Pick<NodeUpdate, 'node' | 'oldNod
 
 /**
  * The removed taints without those whose value changes to the one that a policy requires: that always passes.
- * @param policies those that select the node by its labels before or after the update
+ * @param selecting the policies of every mode that select the node by its labels before or after the update
  */
 export function judgedRemovals(
   { node }: Pick<NodeUpdate, 'node'>,
   removed: readonly Taint[],
-  policies: readonly CompiledTaintPolicy[],
+  selecting: readonly CompiledTaintPolicy[],
 ): readonly Taint[] {
-  const required = requiredTaints(node.labels, policies);
+  const required = requiredTaints(node.labels, selecting);
   const valueByTaint = valuesAmong(node.taints, removed);
   return removed.filter((taint) => !isReplaced(taint, valueByTaint, required));
 }

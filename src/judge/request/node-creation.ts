@@ -4,7 +4,7 @@ import { isEnforced, isOnTrial } from '../../policy/enforcement.ts';
 import { enforcedPolicies } from '../../policy/policy-index.ts';
 import { clearsEntriesAtRegistration } from '../allow-removal.ts';
 import { allow, type Decision, type Judge, patch } from '../decision.ts';
-import { type DeclaredTaint, satisfies, taintsAtRegistration, taintsToSet } from '../declared-taints.ts';
+import { type DeclaredTaint, missingOf, satisfies, taintsAtRegistration, taintsToSet } from '../declared-taints.ts';
 import { type StartupBoot, setsTaintsAgain } from '../node-boot.ts';
 import type { DesiredNode } from '../node-view.ts';
 import { missingOutcome, type Outcome, onTrial } from '../outcomes.ts';
@@ -23,11 +23,10 @@ export const judgeNodeCreation: Judge<NodeCreation, readonly CompiledTaintPolicy
 };
 
 function mutateNewNode({ node }: NodeCreation, policies: readonly CompiledTaintPolicy[]): Decision<DesiredNode> {
-  const { declared, valueByTaint, missing } = registrationOf(node, policies);
+  const declared = taintsAtRegistration(node.labels, policies);
   // Chosen from all declared taints, also the satisfied ones, because the first policy that names a value decides.
-  const additions = taintsToSet(declared.filter(({ policy }) => isEnforced(policy))).filter(
-    (one) => !satisfies(valueByTaint, one),
-  );
+  const chosen = taintsToSet(declared.filter(({ policy }) => isEnforced(policy)));
+  const additions = missingOf(chosen, node.taints);
   const taints = withTaints(
     node.taints,
     additions.map(({ taint }) => taint),
@@ -41,7 +40,7 @@ function mutateNewNode({ node }: NodeCreation, policies: readonly CompiledTaintP
     taints,
     declared.map(({ taint }) => taint),
   );
-  const added = missing
+  const added = missingOf(declared, node.taints)
     .filter((one) => isEnforced(one.policy) && satisfies(valueAfter, one))
     .map((one) => ({ ...one, taint: { ...one.taint, value: valueAfter.get(taintIdentity(one.taint)) } }));
   // The leader reports the removal of a startup taint. Recording each new node as well would cost two requests, and double the Events.
@@ -56,7 +55,7 @@ function mutateNewNode({ node }: NodeCreation, policies: readonly CompiledTaintP
 
 /** Only reports, because mutation has already set all taints that it can set. */
 function validateNewNode({ node }: NodeCreation, policies: readonly CompiledTaintPolicy[]): Decision<never> {
-  const { missing } = registrationOf(node, policies);
+  const missing = missingOf(taintsAtRegistration(node.labels, policies), node.taints);
   return allow(
     missing.map((one) => taintViolation(one.policy, one.field, one.taint, outcomeOf(one))),
     missing.map((one) => {
@@ -66,16 +65,6 @@ function validateNewNode({ node }: NodeCreation, policies: readonly CompiledTain
       return `TaintPolicy ${policy.name}${mode}: the node lacks taint ${formatTaint(taint)}`;
     }),
   );
-}
-
-/** The taints that policies set on a node when it registers, their values on the node, and those that are missing. */
-function registrationOf({ labels, taints }: NodeCreation['node'], policies: readonly CompiledTaintPolicy[]) {
-  const declared = taintsAtRegistration(labels, policies);
-  const valueByTaint = valuesAmong(
-    taints,
-    declared.map(({ taint }) => taint),
-  );
-  return { declared, valueByTaint, missing: declared.filter((one) => !satisfies(valueByTaint, one)) };
 }
 
 /** The boot for which the node gets startup taints of `afterReboot: SetAgain`. Undefined if it gets none, or already names this boot. */

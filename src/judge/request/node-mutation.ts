@@ -11,17 +11,12 @@ import { taintViolation } from '../violation.ts';
 import { addedWarning } from './added-warnings.ts';
 import { isKubelet, type NodeUpdate } from './node-request.ts';
 import { policyNames, violationsOf } from './node-update-reports.ts';
-import { isForbidden, type JudgedUpdate, type Ruling } from './removal-rulings.ts';
+import { enforcedExemptions, isForbidden, type JudgedUpdate, type Ruling } from './removal-rulings.ts';
 import { taintsOnSelection } from './taints-on-selection.ts';
 
 /** The decision of mutation about an update: see {@link judgeNodeUpdate}. */
-export function mutateNode({
-  request,
-  changes,
-  rulings,
-  selecting,
-  labelsChange,
-}: JudgedUpdate): Decision<DesiredNode> {
+export function mutateNode(update: JudgedUpdate): Decision<DesiredNode> {
+  const { request, rulings, selecting, labelsChange } = update;
   const { requester, node } = request;
   // The admission plugin NodeRestriction attributes the patch to the node, and would refuse the whole request.
   const byKubelet = isKubelet(requester);
@@ -34,23 +29,10 @@ export function mutateNode({
   }
   const setOnSelection = byKubelet || !labelsChange ? [] : taintsOnSelection(request, restoredTaints, selecting);
   const taints = withTaints(restoredTaints, taintsOf(setOnSelection));
-  const exempt = rulings.filter(
-    (ruling) => !isForbidden(ruling) && ruling.exempt.some(({ policy }) => isEnforced(policy)),
-  );
-  const valueByTaint = valuesAmong(taints, taintsOf(exempt));
-  const allowRemoval = byKubelet
-    ? node.allowRemoval
-    : rewriteAllowRemoval(node.allowRemoval, {
-        // A request that adds a taint ends the entry for it.
-        entriesEnded: changes.added.filter((taint) => isProtectedBy(selecting, taint)),
-        more: exempt.filter((ruling) => staysOff(ruling, request, valueByTaint, selecting)).map(({ taint }) => taint),
-      });
+  const exempt = rulings.filter((ruling) => !isForbidden(ruling) && enforcedExemptions(ruling).length > 0);
+  const allowRemoval = byKubelet ? node.allowRemoval : entriesAfter(update, exempt, taints);
   const byExemption = exempt.flatMap((ruling) =>
-    violationsOf(
-      ruling,
-      ruling.exempt.filter(({ policy }) => isEnforced(policy)),
-      removalOutcome('AllowedByExemption'),
-    ),
+    violationsOf(ruling, enforcedExemptions(ruling), removalOutcome('AllowedByExemption')),
   );
   if (restored.length + setOnSelection.length === 0 && allowRemoval === node.allowRemoval) return allow(byExemption);
   return patch(
@@ -72,31 +54,49 @@ export function mutateNode({
 }
 
 /**
+ * The annotation `allow-removal` after an update.
+ * @param exempt the removals of which enforced policies exempt the requester
+ * @param taints of the node after the update
+ */
+function entriesAfter(
+  { request, changes, selecting }: Pick<JudgedUpdate, 'request' | 'changes' | 'selecting'>,
+  exempt: readonly Ruling[],
+  taints: readonly Taint[],
+): string | undefined {
+  const valueByTaint = valuesAmong(taints, taintsOf(exempt));
+  return rewriteAllowRemoval(request.node.allowRemoval, {
+    // A request that adds a taint ends the entry for it.
+    entriesEnded: changes.added.filter((taint) => isProtectedBy(selecting, taint)),
+    more: taintsOf(exempt.filter((ruling) => staysOff(ruling, request, valueByTaint, selecting))),
+  });
+}
+
+/**
  * Whether an exempt user removes a required taint for good: without an entry in the annotation, the leader would set it again. `SPEC_CONSTRAINTS` of
  * policy/taint-policy-constraints.ts ensures that a policy which requires taints and exempts users reads entries.
  *
  * If a policy that requires the taint begins to select the node, the update counts as a registration, for which exemptions have no effect: the node
  * would have both the entry and the taint.
  * @param valueByTaint the taints after the request: see {@link valuesAmong}
- * @param policies those that select the node by its labels before or after the update
+ * @param selecting the policies of every mode that select the node by its labels before or after the update
  */
 function staysOff(
-  { taint, exempt }: Ruling,
+  ruling: Ruling,
   { node, oldNode }: Pick<NodeUpdate, 'node' | 'oldNode'>,
   valueByTaint: ReadonlyMap<string, string>,
-  policies: readonly CompiledTaintPolicy[],
+  selecting: readonly CompiledTaintPolicy[],
 ): boolean {
+  const { taint } = ruling;
   const begins = (policy: CompiledTaintPolicy) =>
     isEnforced(policy) &&
     policy.required.some((one) => sameTaint(one.taint, taint)) &&
     !policy.selectsNode(oldNode.labels);
   return (
-    exempt.some(
+    enforcedExemptions(ruling).some(
       ({ policy }) =>
-        isEnforced(policy) &&
         policy.selectsNode(node.labels) &&
         policy.required.some((one) => isDeclaredTaint(taint, one) && !satisfies(valueByTaint, one)),
-    ) && !policies.some(begins)
+    ) && !selecting.some(begins)
   );
 }
 

@@ -43,11 +43,11 @@ function restorationHints(denied: readonly Ruling[], byKubelet: boolean): string
 
 function removalHints(node: string, annotation: string | undefined, denied: readonly Ruling[]): string[] {
   const unreadable = unreadableEntries(parseAllowedRemovals(annotation));
-  const policies = denied.flatMap(({ by }) => by.map(({ policy }) => policy));
+  const policies = denied.flatMap(({ forbiddenBy }) => forbiddenBy.map(({ policy }) => policy));
   const closed = new Set(policies.filter((policy) => !policy.allowsRemovalByAnnotation).map(({ name }) => name));
   const [noun, verb, object] =
     closed.size === 1 ? ['TaintPolicy', 'does', 'policy'] : ['TaintPolicies', 'do', 'policies'];
-  const open = denied.filter(({ by }) => by.every(({ policy }) => policy.allowsRemovalByAnnotation));
+  const open = denied.filter(({ forbiddenBy }) => forbiddenBy.every(({ policy }) => policy.allowsRemovalByAnnotation));
   const value = allowRemovalWith(
     annotation,
     open.slice(0, MAX_TAINTS).map(({ taint }) => taint),

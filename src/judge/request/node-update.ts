@@ -1,7 +1,8 @@
+import { sameLabels } from '../../kubernetes/label-selector.ts';
 import type { CompiledTaintPolicy } from '../../policy/compiled-taint-policy.ts';
 import { selectingPolicies } from '../../policy/policy-index.ts';
 import { allow, type Decision, type Judge } from '../decision.ts';
-import { type DesiredNode, sameLabels } from '../node-view.ts';
+import type { DesiredNode } from '../node-view.ts';
 import { judgedRemovals, nodeChanges, type TooManyChanges } from './node-changes.ts';
 import { mutateNode } from './node-mutation.ts';
 import type { NodeUpdate } from './node-request.ts';
@@ -41,7 +42,7 @@ function judge<Desired>(
   answers: Answers<Desired>,
 ): Decision<Desired> {
   const changes = nodeChanges(request);
-  const labelsChange = !sameLabels(request.node, request.oldNode);
+  const labelsChange = !sameLabels(request.node.labels, request.oldNode.labels);
   const selecting = labelsChange
     ? selectingBeforeOrAfter(request, policies)
     : selectingPolicies(policies, request.node.labels);

@@ -1,8 +1,12 @@
 import { formatTaint } from '../../kubernetes/taint.ts';
+import type { CompiledTaintPolicy } from '../../policy/compiled-taint-policy.ts';
+import { isOnTrial } from '../../policy/enforcement.ts';
 import { enforcedPolicies } from '../../policy/policy-index.ts';
 import { allow, type Decision, deny } from '../decision.ts';
-import { endedStartupTaints, relabelWarnings } from '../ended-startup-taints.ts';
-import { removalOutcome } from '../outcomes.ts';
+import { endedStartupTaints } from '../ended-startup-taints.ts';
+import { type Outcome, onTrial, removalOutcome } from '../outcomes.ts';
+import { relabelWarnings } from '../startup-loss-warnings.ts';
+import { taintViolation } from '../violation.ts';
 import { isKubelet } from './node-request.ts';
 import { auditWarnings, policyNames, refusal, violationsOf } from './node-update-reports.ts';
 import { isAuditOnly, isForbidden, type JudgedUpdate } from './removal-rulings.ts';
@@ -21,7 +25,9 @@ export function validateNode(update: JudgedUpdate): Decision<never> {
   // The policies that protect a removed taint are in mode Audit, because no removal is forbidden.
   return allow(
     [
-      ...rulings.flatMap((ruling) => violationsOf(ruling, ruling.by, removalOutcome('Audited'))),
+      ...rulings.flatMap(({ taint, by }) =>
+        by.map(({ policy, field }) => taintViolation(policy, field, taint, auditedRemoval(policy))),
+      ),
       ...allowed.flatMap((ruling) => violationsOf(ruling, ruling.allowed, removalOutcome('AllowedByAnnotation'))),
       ...rulings.flatMap((ruling) =>
         violationsOf(ruling, ruling.exempt.filter(isAuditOnly), removalOutcome('AllowedByExemption')),
@@ -37,6 +43,12 @@ export function validateNode(update: JudgedUpdate): Decision<never> {
       ...startupTaintWarnings(update),
     ],
   );
+}
+
+/** For a policy that is in mode Audit only because of --audit: the outcome that its declared mode would have. */
+function auditedRemoval(policy: CompiledTaintPolicy): Outcome {
+  if (!isOnTrial(policy)) return removalOutcome('Audited');
+  return onTrial(removalOutcome(policy.declaredMode === 'Restore' ? 'Restored' : 'Denied'));
 }
 
 /** None for a kubelet, which does not show warnings to users. */

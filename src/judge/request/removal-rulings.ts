@@ -25,6 +25,8 @@ export interface Ruling {
   readonly mode: TaintMode | undefined;
   /** The policies of that mode. */
   readonly by: readonly Protection[];
+  /** All enforced policies that forbid the removal, of any mode. */
+  readonly forbiddenBy: readonly Protection[];
   /** Policies that allow the removal by annotation, or would without --audit. */
   readonly allowed: readonly Protection[];
   /** Policies that exempt the requester. */
@@ -36,7 +38,7 @@ export interface JudgedUpdate {
   readonly request: NodeUpdate;
   readonly changes: NodeChanges;
   readonly rulings: readonly Ruling[];
-  /** The policies that select the node by its labels before or after the update. The strongest mode first. */
+  /** The policies of every mode that select the node by its labels before or after the update. The strongest mode first. */
   readonly selecting: readonly CompiledTaintPolicy[];
   /** Whether the labels change. If not, no policy begins or stops selecting the node. */
   readonly labelsChange: boolean;
@@ -47,14 +49,19 @@ export function isForbidden({ mode }: Ruling): boolean {
   return mode === 'Deny' || mode === 'Restore';
 }
 
+/** The policies that exempt the requester, and do more than report. */
+export function enforcedExemptions({ exempt }: Ruling): Protection[] {
+  return exempt.filter((one) => !isAuditOnly(one));
+}
+
 /**
  * The ruling for each removed taint.
- * @param policies those that select the node, by its labels before or after the update. The strongest mode first
+ * @param selecting the policies of every mode that select the node by its labels before or after the update. The strongest mode first
  */
 export function removalRulings(
   { oldNode, requester }: NodeUpdate,
   removed: readonly Taint[],
-  policies: readonly CompiledTaintPolicy[],
+  selecting: readonly CompiledTaintPolicy[],
 ): Ruling[] {
   // The value before the request counts, so that no single write can both allow and remove.
   const allowedBefore = parseAllowedRemovals(oldNode.allowRemoval);
@@ -65,7 +72,7 @@ export function removalRulings(
     const protecting: Protection[] = [];
     const allowed: Protection[] = [];
     const exempt: Protection[] = [];
-    for (const policy of policies) {
+    for (const policy of selecting) {
       const rule = policy.protectingRule(taint);
       if (rule === undefined) continue;
       const protection: Protection = { policy, field: rule.field };
@@ -75,6 +82,13 @@ export function removalRulings(
     }
     // Policies come with the strongest mode first.
     const mode = protecting[0]?.policy.mode;
-    return { taint, mode, by: protecting.filter(({ policy }) => policy.mode === mode), allowed, exempt };
+    return {
+      taint,
+      mode,
+      by: protecting.filter(({ policy }) => policy.mode === mode),
+      forbiddenBy: protecting.filter((one) => !isAuditOnly(one)),
+      allowed,
+      exempt,
+    };
   });
 }

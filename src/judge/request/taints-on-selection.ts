@@ -10,23 +10,23 @@ import type { NodeUpdate } from './node-request.ts';
  * Taints that would evict pods are not among them, because the node already runs. If policies disagree, the leader decides after the update.
  *
  * @param taints of the node after the update
- * @param policies those that select the node by its labels before or after the update
+ * @param selecting the policies of every mode that select the node by its labels before or after the update
  */
 export function taintsOnSelection(
   { node, oldNode }: Pick<NodeUpdate, 'node' | 'oldNode'>,
   taints: readonly Taint[],
-  policies: readonly CompiledTaintPolicy[],
+  selecting: readonly CompiledTaintPolicy[],
 ): MissingTaint[] {
   // The value before the request counts, so that no single write can both allow and change.
-  const { missing } = nodeDrift({ ...node, taints, allowRemoval: oldNode.allowRemoval }, policies);
-  const selecting = selectingPolicies(policies, node.labels);
+  const { missing } = nodeDrift({ ...node, taints, allowRemoval: oldNode.allowRemoval }, selecting);
+  const selectingAfter = selectingPolicies(selecting, node.labels);
   const valueByTaint = valuesAmong(
     taints,
     missing.map(({ taint }) => taint),
   );
   return missing.filter(({ policy, taint, blockedBy }) => {
     const present = valueByTaint.get(taintIdentity(taint));
-    const others = selecting.filter((other) => other !== policy);
+    const others = selectingAfter.filter((other) => other !== policy);
     return (
       blockedBy === undefined &&
       !policy.selectsNode(oldNode.labels) &&

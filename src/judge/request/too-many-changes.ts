@@ -14,9 +14,9 @@ const MAX_NAMED = 8;
 export function validateTooManyChanges(
   { node: { name }, requester }: NodeUpdate,
   { what, limit, mayRemove }: TooManyChanges,
-  policies: readonly CompiledTaintPolicy[],
+  selecting: readonly CompiledTaintPolicy[],
 ): Decision<never> {
-  const protecting = policies.filter(
+  const protecting = selecting.filter(
     (policy) => isEnforced(policy) && !policy.exempts(requester) && policy.protectionRules.length > 0,
   );
   if (mayRemove === 0 || protecting.length === 0) return allow([], [`node ${name}: ${what}; ${limit}`]);

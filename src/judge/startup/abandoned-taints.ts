@@ -23,8 +23,8 @@ export interface UndeclaredTaint extends TrackedTaint {
 }
 
 interface TrackedOnNode {
-  /** The policies that select the node. */
-  readonly selecting: readonly CompiledTaintPolicy[];
+  /** The enforced policies that select the node, see {@link enforcedWithoutAuditAmong}. */
+  readonly enforcing: readonly CompiledTaintPolicy[];
   /** The value of each taint of the node. */
   readonly valueByTaint: ReadonlyMap<string, string>;
   readonly facts: {
@@ -37,11 +37,11 @@ interface TrackedOnNode {
 }
 
 /** The taints that the leader has seen there by a policy, and that no policy has on the node now. */
-export function undeclaredTaints({ selecting, valueByTaint, facts }: TrackedOnNode): UndeclaredTaint[] {
+export function undeclaredTaints({ enforcing, valueByTaint, facts }: TrackedOnNode): UndeclaredTaint[] {
   const { tracked, isComplete, now } = facts;
   return tracked.flatMap(({ requirement, undeclaredSince }) => {
     const taint = ownTaint(requirement, valueByTaint);
-    const protectors = taint && domainProtectors(selecting, taint);
+    const protectors = taint && domainProtectors(enforcing, taint);
     if (!protectors) return [];
     return { requirement, undeclaredSince: isComplete ? (undeclaredSince ?? now) : now, taint, protectors };
   });

@@ -53,9 +53,13 @@ export function daemonSetPartBlockers(
   ];
   const awaited = awaitedOn(readableOnce, node, known.value.get);
   // A DaemonSet that can have no pod on the node costs no watch.
-  const withPods = awaited.filter(({ withoutPods }) => withoutPods === undefined);
+  const { withPods = [], withoutPods = [] } = Object.groupBy(awaited, (one) =>
+    one.withoutPods === undefined ? 'withPods' : 'withoutPods',
+  );
   const onNode = withPods.length === 0 ? { value: [] } : pods(withPods.map(({ daemonSet }) => daemonSet));
-  if (typeof onNode === 'string') return [unfound('DaemonSets', 'pods', onNode)];
+  if (typeof onNode === 'string') {
+    return [...blockers, unfound('DaemonSets', 'pods', onNode), ...daemonSetBlockers(withoutPods, node, [])];
+  }
   return [...blockers, ...daemonSetBlockers(awaited, node, onNode.value)];
 }
 

@@ -8,7 +8,7 @@ export interface RemovableTaint {
   /** Why it is removed, in words. */
   readonly reason: string;
   /** `readyWhen` does not hold: the policies remove the taint after the deadline. */
-  readonly isOverdue?: true;
+  readonly isGivenUp?: true;
   /**
    * An entry of the annotation allow-removal ends with the taint, if it has one. The leader has perhaps written the entry before, for a policy that
    * protected the taint then. Left there, it would keep the taint off once a policy sets it again.

@@ -38,9 +38,9 @@ export interface StartupTaints {
 
 /** The taints of `ensure: UntilReady` that these policies have on a node, each once. Many nodes have the same policies. */
 export const startupRequirements = oncePer(
-  (selecting: readonly CompiledTaintPolicy[]): readonly StartupRequirement[] => {
-    const stated = selecting.flatMap(({ name, untilReady }) => untilReady.map((one) => ({ ...one, policy: name })));
-    const registered = taintsToSet(selecting.flatMap(({ ensured }) => ensured));
+  (enforcing: readonly CompiledTaintPolicy[]): readonly StartupRequirement[] => {
+    const stated = enforcing.flatMap(({ name, untilReady }) => untilReady.map((one) => ({ ...one, policy: name })));
+    const registered = taintsToSet(enforcing.flatMap(({ ensured }) => ensured));
     const valueAtRegistration = valuesOf(registered.map(({ taint }) => taint));
     return [...Map.groupBy(stated, ({ taint }) => taintIdentity(taint)).values()].flatMap((alike) => {
       const [first] = taintsToSet(alike);
@@ -70,9 +70,9 @@ export const startupRequirements = oncePer(
  */
 export function startupTaintsOf(
   requirements: readonly StartupRequirement[],
-  selecting: readonly CompiledTaintPolicy[],
+  enforcing: readonly CompiledTaintPolicy[],
 ): StartupTaints {
-  const atRegistration = selecting.flatMap(({ ensured }) =>
+  const atRegistration = enforcing.flatMap(({ ensured }) =>
     ensured.filter(({ ensure }) => ensure === 'AtRegistration'),
   );
   return {
@@ -83,23 +83,23 @@ export function startupTaintsOf(
 
 /** The startup taints that a node carries and that the leader removes once `readyWhen` holds. */
 export function carriedStartup(node: NodeView, policies: readonly CompiledTaintPolicy[]): StartupRequirement[] {
-  const selecting = enforcedWithoutAudit(policies, node.labels);
-  return carriedAmong(startupRequirements(selecting), valuesOf(node.taints), selecting);
+  const enforcing = enforcedWithoutAudit(policies, node.labels);
+  return carriedAmong(startupRequirements(enforcing), valuesOf(node.taints), enforcing);
 }
 
 /**
  * Those of the requirements whose taints a node carries, each with the value that it carries. Another policy that protects such a taint wins. With another value, it is the taint of another writer.
  * @param valueByTaint the taints of the node, see {@link valuesOf}
- * @param selecting the policies that select the node, see {@link enforcedWithoutAudit}
+ * @param enforcing the enforced policies that select the node, see {@link enforcedWithoutAudit}
  */
 export function carriedAmong(
   requirements: readonly StartupRequirement[],
   valueByTaint: ReadonlyMap<string, string>,
-  selecting: readonly CompiledTaintPolicy[],
+  enforcing: readonly CompiledTaintPolicy[],
 ): StartupRequirement[] {
   return requirements.flatMap((requirement) => {
     const taint = ownTaint(requirement, valueByTaint);
-    if (taint === undefined || isProtectedBy(selecting, taint)) return [];
+    if (taint === undefined || isProtectedBy(enforcing, taint)) return [];
     return equalTaints(taint, requirement.taint) ? requirement : { ...requirement, taint };
   });
 }

@@ -100,13 +100,13 @@ export function startupStep(
   facts: StartupFacts,
 ): StartupStep {
   const inAnyMode = selectingPolicies(policies, node.labels);
-  const selecting = enforcedWithoutAuditAmong(inAnyMode);
-  const requirements = startupRequirements(selecting);
+  const enforcing = enforcedWithoutAuditAmong(inAnyMode);
+  const requirements = startupRequirements(enforcing);
   if (requirements.length + facts.tracked.length === 0) return NOTHING;
   const valueByTaint = valuesOf(node.taints);
-  const carriedRequirements = carriedAmong(requirements, valueByTaint, selecting);
-  const startup = startupTaintsOf(carriedRequirements, selecting);
-  const situation: Situation = { node, selecting, valueByTaint, startup, facts };
+  const carriedRequirements = carriedAmong(requirements, valueByTaint, enforcing);
+  const startup = startupTaintsOf(carriedRequirements, enforcing);
+  const situation: Situation = { node, enforcing, valueByTaint, startup, facts };
   const settable = startupRequirements(enforcedAmong(inAnyMode));
   const boot = [...settable, ...carriedRequirements].some(followsBoot) ? bootChange(node, facts.apiTime) : undefined;
   const missing = settable.filter((requirement) => isMissing(requirement, situation));
@@ -138,8 +138,8 @@ export function startupStep(
 /** A node, with what decides about its startup taints. */
 interface Situation {
   readonly node: StoredNode;
-  /** The policies that select the node, see {@link enforcedWithoutAuditAmong}. */
-  readonly selecting: readonly CompiledTaintPolicy[];
+  /** The enforced policies that select the node, see {@link enforcedWithoutAuditAmong}. */
+  readonly enforcing: readonly CompiledTaintPolicy[];
   /** The value of each taint of the node: see {@link valuesOf}. */
   readonly valueByTaint: ReadonlyMap<string, string>;
   readonly startup: StartupTaints;
@@ -152,9 +152,9 @@ function followsBoot({ setsAgain, unknownParts }: StartupRequirement): boolean {
 }
 
 /** Whether the node lacks the taint, and policies and version let taintkeeper set it. */
-function isMissing({ taint, unknownParts }: StartupRequirement, { selecting, valueByTaint }: Situation): boolean {
+function isMissing({ taint, unknownParts }: StartupRequirement, { enforcing, valueByTaint }: Situation): boolean {
   // A policy with an unknown part is left to a version that knows it.
-  return !valueByTaint.has(taintIdentity(taint)) && unknownParts.length === 0 && !isProtectedBy(selecting, taint);
+  return !valueByTaint.has(taintIdentity(taint)) && unknownParts.length === 0 && !isProtectedBy(enforcing, taint);
 }
 
 /** Whether the node gets the taint now, because it is registering, lacks it and is not ready. Perhaps it registered without it, or a user has removed it. */
@@ -162,8 +162,9 @@ function isSetLate(requirement: StartupRequirement, situation: Situation): boole
   return (
     isRegistering(situation) &&
     !isGivenUp(requirement, situation) &&
-    isUnready(requirement, situation) &&
-    !isKeptOff(requirement, situation)
+    !isKeptOff(requirement, situation) &&
+    // Asked last: it may begin watches of the node.
+    isUnready(requirement, situation)
   );
 }
 
@@ -192,11 +193,11 @@ function withTaint({ taint }: StartupRequirement, situation: Situation): Situati
 }
 
 /** Whether an entry of the annotation allow-removal keeps the taint off the node. */
-function isKeptOff({ taint, policyNames, values }: StartupRequirement, { node, selecting }: Situation): boolean {
+function isKeptOff({ taint, policyNames, values }: StartupRequirement, { node, enforcing }: Situation): boolean {
   const allowed = parseAllowedRemovals(node.allowRemoval);
   return (
     keepsOff(allowed, { taint, anyValue: values === undefined }) &&
-    selecting.some(({ name, allowsRemovalByAnnotation }) => allowsRemovalByAnnotation && policyNames.includes(name))
+    enforcing.some(({ name, allowsRemovalByAnnotation }) => allowsRemovalByAnnotation && policyNames.includes(name))
   );
 }
 
@@ -216,7 +217,7 @@ function nextActionFor(requirement: StartupRequirement, situation: Situation): N
   if (blockers.length === 0) return { kind: 'Remove', taint: { taint, policyNames, reason: readyText(requirement) } };
   if (isGivenUp(requirement, situation) && blockers.every(mayBeGivenUp)) {
     const reason = givenUpText(requirement, blockers);
-    return { kind: 'Remove', taint: { taint, policyNames, reason, isOverdue: true } };
+    return { kind: 'Remove', taint: { taint, policyNames, reason, isGivenUp: true } };
   }
   const forMs = waitedMs(requirement, situation);
   const isOverdue = forMs > requirement.progressDeadlineMs;
@@ -225,7 +226,7 @@ function nextActionFor(requirement: StartupRequirement, situation: Situation): N
 }
 
 /** Whether a policy keeps a taint on the node: it protects the taint, exempts no user, and no entry allows the removal. */
-function keptTaints({ node, selecting }: Situation, undeclared: readonly UndeclaredTaint[]): (taint: Taint) => boolean {
+function keptTaints({ node, enforcing }: Situation, undeclared: readonly UndeclaredTaint[]): (taint: Taint) => boolean {
   const allowed = lazy(() => parseAllowedRemovals(node.allowRemoval));
   return (taint) => {
     // One whose policy has ended is removed in some seconds.
@@ -233,7 +234,7 @@ function keptTaints({ node, selecting }: Situation, undeclared: readonly Undecla
       (one) => sameTaint(one.taint, taint) && allAllowRemovalByAnnotation(one.protectors),
     );
     if (isEnding) return false;
-    return protectorsOf(selecting, taint).some(
+    return protectorsOf(enforcing, taint).some(
       ({ exemptsUsers, allowsRemovalByAnnotation }) =>
         !exemptsUsers && !(allowsRemovalByAnnotation && isRemovalAllowed(allowed(), taint)),
     );

@@ -70,7 +70,9 @@ const OF_OTHERS = [
   "would violate the pod's disruption budget",
   'failed calling webhook "',
 ];
-const SOURCES = globSync('src/{explain,judge,kubernetes,native,webhooks}/**/*.ts', { cwd: ROOT }).map(read).join('\n');
+const SOURCES = globSync('src/{explain,judge,kubernetes,native,policy/reporting,webhooks}/**/*.ts', { cwd: ROOT })
+  .map(read)
+  .join('\n');
 /** Names in a message stand for others, and code makes the rest: `nativeName` makes the name of a native object from a literal. */
 const literal = (text: string) =>
   text

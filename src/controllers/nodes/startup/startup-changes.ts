@@ -26,9 +26,9 @@ export function recordStartupChanges(
     const note = `added startup taint ${formatTaint(taint)} again: the node has rebooted`;
     record(node, { type: 'Normal', reason: 'TaintAdded', action: 'StartupTaint', note });
   }
-  for (const { taint, reason, isOverdue } of removable) {
+  for (const { taint, reason, isGivenUp } of removable) {
     const note = `removed startup taint ${formatTaint(taint)}: ${reason}`;
-    const type = isOverdue ? 'Warning' : 'Normal';
+    const type = isGivenUp ? 'Warning' : 'Normal';
     record(node, { type, reason: 'StartupTaintRemoved', action: 'StartupTaint', note });
   }
 }

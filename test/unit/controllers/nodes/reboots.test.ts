@@ -67,6 +67,20 @@ it('writes the reboots that the watch shows at once, however many wait for their
   ]);
 });
 
+it('writes one that came too soon after others as soon as the pause ends, however many wait for their turns', async () => {
+  const { writes, change } = startRepair(POLICIES, [entry('n1', { bootId: 'A', startupBoot: { bootId: 'A' } })]);
+  await vi.advanceTimersByTimeAsync(10);
+  for (const bootId of ['B', 'C', 'D', 'E']) {
+    change('n1', { bootId });
+    await vi.advanceTimersByTimeAsync(10);
+  }
+  await vi.advanceTimersByTimeAsync(590_000);
+  expect(writes).toHaveLength(3);
+  for (const name of named(100).slice(2)) change(name, { bootId: 'B', resources: ['example.com/gpu'] });
+  await vi.advanceTimersByTimeAsync(10_000);
+  expect(writes.filter(({ name }) => name === 'n1')).toHaveLength(4);
+});
+
 it('a list shows one after a lost watch: it waits for its turn', async () => {
   const { writes, change } = startRepair(POLICIES, [
     ...named(20).map((name) => entry(name, { bootId: 'B' })),

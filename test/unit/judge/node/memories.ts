@@ -20,7 +20,7 @@ export const ALL_STORED = { bootId: 'B', taints: [] } as const;
 /** A step with these parts. */
 export const writtenStep = (parts: Partial<WrittenStep>): WrittenStep => ({
   startup: { boot: undefined, toSetAgain: [], waiting: [] },
-  entriesEnded: [],
+  expired: [],
   revoked: [],
   changes: [],
   ...parts,

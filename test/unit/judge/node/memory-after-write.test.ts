@@ -1,4 +1,5 @@
 import { expect, it } from 'vitest';
+import { ALLOW_REMOVAL_LIFE_MS } from '../../../../src/judge/allow-removal.ts';
 import { memoryAfterWrite, type WrittenStep } from '../../../../src/judge/node/memory-after-write.ts';
 import type { Taint } from '../../../../src/kubernetes/taint.ts';
 import { cpu, gpu, other } from '../request/node-updates.ts';
@@ -51,6 +52,22 @@ it('a deleted entry is no change any more, and what was written about other tain
   expect(changesAfter([])).toEqual(before.changes);
   const allowedAgain = { taint: gpu, change: 'allow', wasAsWritten: false } as const;
   expect(changesAfter([gpu], [allowedAgain])).toEqual([set, allowedOther, { taint: gpu, change: 'allow', at: 3 }]);
+});
+
+it('an entry that has expired is forgotten an hour later, when another write is recorded', () => {
+  const before = memory({
+    expired: [
+      { taint: gpu, at: 0 },
+      { taint: other, at: 1 },
+    ],
+  });
+  const expiredAfter = (expired: Taint[]) =>
+    memoryAfterWrite(before, writtenStep({ expired }), ALLOW_REMOVAL_LIFE_MS, ALL_STORED).expired;
+  expect(expiredAfter([])).toEqual([{ taint: other, at: 1 }]);
+  expect(expiredAfter([gpu])).toEqual([
+    { taint: other, at: 1 },
+    { taint: gpu, at: ALLOW_REMOVAL_LIFE_MS },
+  ]);
 });
 
 it('a reboot ends the record of the taints that it sets again, and is forgotten after the window', () => {

@@ -8,7 +8,7 @@ it.each<{ why: string; more: Partial<NodeMemory>; is: boolean }>([
   { why: 'one with a change', more: { changes: [{ taint: gpu, change: 'set', at: 0 }] }, is: false },
   { why: 'one with a conflict', more: { conflicts: CONFLICTS }, is: false },
   { why: 'one with a taint beside its entry', more: { carriedWithEntry: [{ taint: gpu, at: 0 }] }, is: false },
-  { why: 'one with the time of deleted entries', more: { entriesEndedAt: 0 }, is: false },
+  { why: 'one with an entry that has expired', more: { expired: [{ taint: gpu, at: 0 }] }, is: false },
   { why: 'one with a reboot', more: { reboots: [0] }, is: false },
   { why: 'one with a taint that was not stored', more: { unstored: { bootId: 'B', taints: [gpu] } }, is: false },
 ])('a memory need not be kept: $why is $is', ({ more, is }) => {

@@ -53,8 +53,8 @@ import {
 
 /** Longer than everything that a leader waits for: two lives of an entry, and the window of a conflict. */
 const QUIET_MS = 3 * ALLOW_REMOVAL_LIFE_MS;
-/** A taint that is missing and one that can be removed, an entry, and what another write of the leader made possible. */
-const MAX_QUIET_WRITES = 4;
+/** A taint that is missing and one that can be removed, two entries, and what another write of the leader made possible. */
+const MAX_QUIET_WRITES = 5;
 
 interface World {
   readonly cluster: ModelCluster;

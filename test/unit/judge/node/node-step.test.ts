@@ -63,14 +63,14 @@ it('required taints, startup taints and entries are one write', () => {
   };
   const one = node([NETWORK, other], { allowRemoval: 'other:NoSchedule' });
   const { memoryIfUnwritten: memory } = step(one, policies);
-  const { desired, entriesEnded } = step(one, policies, {
+  const { desired, expired } = step(one, policies, {
     before: memory,
     blockers: () => [],
     now: ALLOW_REMOVAL_LIFE_MS,
   });
-  expect({ desired, entriesEnded }).toEqual({
+  expect({ desired, expired }).toEqual({
     desired: { taints: [other, gpu], allowRemoval: undefined },
-    entriesEnded: [other],
+    expired: [other],
   });
 });
 
@@ -87,7 +87,7 @@ describe('an entry and its taint that stand together', () => {
     });
     expect(step(both, PROTECTED, { before, now: 1_000 + ALLOW_REMOVAL_LIFE_MS })).toMatchObject({
       desired: { taints: [gpu], allowRemoval: 'a:NoExecute' },
-      entriesEnded: [gpu],
+      expired: [gpu],
     });
   });
 
@@ -101,7 +101,7 @@ describe('an entry and its taint that stand together', () => {
     expect(step(waiting, policies, { before, now: ALLOW_REMOVAL_LIFE_MS - 1 }).desired).toBeUndefined();
     expect(step(waiting, policies, { before, now: ALLOW_REMOVAL_LIFE_MS })).toMatchObject({
       desired: { taints: [NETWORK], allowRemoval: 'a:NoExecute' },
-      entriesEnded: [NETWORK],
+      expired: [NETWORK],
     });
   });
 
@@ -125,7 +125,7 @@ describe('an entry and its taint that stand together', () => {
     const policies: Record<string, TaintPolicySpec> = { p: { mode: 'Restore', taints: [rule, { key: 'a' }] } };
     const of = node([other, carried], { allowRemoval: entries });
     const { memoryIfUnwritten: memory } = step(of, policies);
-    expect(step(of, policies, { before: memory, now: ALLOW_REMOVAL_LIFE_MS }).entriesEnded).toEqual(ended);
+    expect(step(of, policies, { before: memory, now: ALLOW_REMOVAL_LIFE_MS }).expired).toEqual(ended);
   });
 
   it('count from the first time that this leader has seen both: another one begins anew', () => {
@@ -136,17 +136,35 @@ describe('an entry and its taint that stand together', () => {
     expect(step(both, PROTECTED, { now: ALLOW_REMOVAL_LIFE_MS }).desired).toBeUndefined();
   });
 
+  it('end an hour after they began, also if another entry has ended meanwhile', () => {
+    const policies: Record<string, TaintPolicySpec> = {
+      p: { mode: 'Restore', taints: [{ key: 'dedicated' }, { key: 'other' }] },
+    };
+    const one = step(node([gpu], { allowRemoval: GPU }), policies, { now: 0 });
+    const two = node([gpu, other], { allowRemoval: `${GPU},other:NoSchedule` });
+    const begun = step(two, policies, { before: one.memoryIfUnwritten, now: 60_000 });
+    const first = step(two, policies, { before: begun.memoryIfUnwritten, now: ALLOW_REMOVAL_LIFE_MS });
+    expect(first.expired).toEqual([gpu]);
+    const left = node([gpu, other], { allowRemoval: first.desired?.allowRemoval });
+    const before = memoryAfterStep(first, ALLOW_REMOVAL_LIFE_MS);
+    expect(step(left, policies, { before, now: ALLOW_REMOVAL_LIFE_MS })).toMatchObject({
+      desired: undefined,
+      nextInMs: 60_000,
+    });
+    expect(step(left, policies, { before, now: ALLOW_REMOVAL_LIFE_MS + 60_000 }).expired).toEqual([other]);
+  });
+
   it('end at most once in an hour: a GitOps tool may put the entry back', () => {
     const endedAt = 5_000;
     const before: NodeMemory = {
       ...step(both, PROTECTED, { now: endedAt - ALLOW_REMOVAL_LIFE_MS }).memoryIfUnwritten,
-      entriesEndedAt: endedAt,
+      expired: [{ taint: gpu, at: endedAt }],
     };
     expect(step(both, PROTECTED, { before, now: endedAt + ALLOW_REMOVAL_LIFE_MS - 1 })).toMatchObject({
       desired: undefined,
       nextInMs: 1,
     });
-    expect(step(both, PROTECTED, { before, now: endedAt + ALLOW_REMOVAL_LIFE_MS }).entriesEnded).toEqual([gpu]);
+    expect(step(both, PROTECTED, { before, now: endedAt + ALLOW_REMOVAL_LIFE_MS }).expired).toEqual([gpu]);
   });
 
   it.each<{ why: string; of: StoredNode; policies?: Record<string, TaintPolicySpec> }>([
@@ -217,13 +235,13 @@ describe('a startup taint that another writer does not leave as it is', () => {
     let { memoryIfUnwritten: memory } = step(node([]), {});
     for (let times = 0; times < UNDO_BUDGET.limit; times++) {
       const found = step(node(before), policies, { before: memory, blockers, now: times });
-      expect(found).toMatchObject({ desired: { taints: after }, conflicting: [] });
+      expect(found).toMatchObject({ desired: { taints: after }, leftAlone: [] });
       memory = memoryAfterStep(found, times);
     }
     const left = step(node(before), policies, { before: memory, blockers, now: 5_000 });
     expect(left).toMatchObject({
       desired: undefined,
-      conflicting: [{ taint: NETWORK, change, policyNames: ['p'] }],
+      leftAlone: [{ taint: NETWORK, change, policyNames: ['p'] }],
       nextInMs: UNDO_BUDGET.windowMs - 5_000,
     });
     expect([...left.memoryIfUnwritten.conflicts.values()]).toEqual([{ taint: NETWORK, policyNames: ['p'] }]);
@@ -277,7 +295,7 @@ describe('what the leader undoes itself is no conflict', () => {
       for (let isQuiet = false; !isQuiet; ) {
         const blockers = () => (isReady ? [] : [unmet('it waits')]);
         const one = step(of, policies, { ...(before ? { before } : {}), blockers, now, apiTime: now });
-        conflicts.push(...one.conflicting, ...one.memoryIfUnwritten.conflicts.values());
+        conflicts.push(...one.leftAlone, ...one.memoryIfUnwritten.conflicts.values());
         isQuiet = one.desired === undefined;
         before = isQuiet ? one.memoryIfUnwritten : memoryAfterStep(one, now);
         of = { ...of, ...one.desired };
@@ -344,7 +362,7 @@ describe('a startup taint whose policy ended, and which the domain of another po
     expect(second).toMatchObject({
       desired: { taints: [other], allowRemoval: 'other:NoSchedule' },
       startup: { removable: [{ taint: NETWORK, reason: 'no policy has it on the node any more' }] },
-      entriesEnded: [],
+      expired: [],
     });
   });
 
@@ -407,7 +425,7 @@ describe('a startup taint whose policy ended, and which the domain of another po
       const { byThisLeader, byAnother } = afterEntry(more, facts);
       expect(byThisLeader).toMatchObject({
         desired: { taints: left, allowRemoval: 'other:NoSchedule' },
-        entriesEnded: [],
+        expired: [],
       });
       // It cannot know that no user wrote the entry.
       if (byAnother.desired) expect(byAnother.desired.allowRemoval).toBe(`other:NoSchedule,${NETWORK_TEXT}`);
@@ -458,7 +476,7 @@ describe('a startup taint whose policy ended, and which the domain of another po
     }
     expect(later(of, { before: memory })).toMatchObject({
       desired: undefined,
-      conflicting: [{ taint: NETWORK, change: 'remove', policyNames: ['network', 'all'] }],
+      leftAlone: [{ taint: NETWORK, change: 'remove', policyNames: ['network', 'all'] }],
     });
   });
 
@@ -533,12 +551,12 @@ it('a write is recorded: what was set, removed, and which entries were deleted',
       { taint: gpu, change: 'set', at: now },
       { taint: NETWORK, change: 'remove', at: now },
     ],
-    entriesEndedAt: now,
+    expired: [{ taint: other, at: now }],
   });
   const first = step(node([]), REQUIRED);
   expect(memoryAfterStep(first, 1)).toMatchObject({
     changes: [{ taint: gpu, change: 'set', at: 1 }],
-    entriesEndedAt: undefined,
+    expired: [],
     reboots: [],
   });
 });

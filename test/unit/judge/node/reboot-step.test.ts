@@ -120,10 +120,11 @@ describe('a node that has rebooted', () => {
     const by = policies({ p: spec({ taints: [RULE, required] }) });
     const asked: string[] = [];
     const bootDueInMs = (kind: string) => asked.push(kind) * 400;
-    const { desired, nextInMs } = step(node(), { policies: by, bootDueInMs });
-    expect({ desired, nextInMs, asked }).toEqual({
+    const { desired, nextInMs, hasBootToWrite } = step(node(), { policies: by, bootDueInMs });
+    expect({ desired, nextInMs, hasBootToWrite, asked }).toEqual({
       desired: { taints: [{ key: 'dedicated', effect: 'NoSchedule' }], allowRemoval: undefined },
       nextInMs: 400,
+      hasBootToWrite: true,
       asked: ['SetAgain'],
     });
   });
@@ -203,19 +204,19 @@ describe('a boot ID that changes back and forth', () => {
 
   it('sets the taint as often as the limit on conflicts allows, and says so', () => {
     expect(written(node(), { now }, times(UNDO_BUDGET.limit - 1))).toBe(SET_AGAIN);
-    const { desired, conflicting, nextInMs } = step(node(), { now }, times(UNDO_BUDGET.limit));
-    expect({ desired, conflicting, nextInMs }).toEqual({
+    const { desired, leftAlone, nextInMs } = step(node(), { now }, times(UNDO_BUDGET.limit));
+    expect({ desired, leftAlone, nextInMs }).toEqual({
       desired: undefined,
-      conflicting: [{ taint: TAINT, change: 'setAgain', policyNames: ['p'] }],
+      leftAlone: [{ taint: TAINT, change: 'setAgain', policyNames: ['p'] }],
       nextInMs: UNDO_BUDGET.windowMs - now,
     });
     expect(written(node(), { now: UNDO_BUDGET.windowMs }, times(UNDO_BUDGET.limit))).toBe(SET_AGAIN);
   });
 
   it('is reported as well while the node still carries the taint, which stays', () => {
-    const { desired, conflicting, startup } = step(node({ taints: [TAINT] }), { now }, times(UNDO_BUDGET.limit));
+    const { desired, leftAlone, startup } = step(node({ taints: [TAINT] }), { now }, times(UNDO_BUDGET.limit));
     expect(desired).toBe(undefined);
-    expect(conflicting).toEqual([{ taint: TAINT, change: 'setAgain', policyNames: ['p'] }]);
+    expect(leftAlone).toEqual([{ taint: TAINT, change: 'setAgain', policyNames: ['p'] }]);
     expect(startup.waiting.map(waitingText)).toEqual([
       `startup taint ${TEXT} waits for the leader: it has not recorded the reboot of the node yet`,
     ]);
@@ -225,7 +226,7 @@ describe('a boot ID that changes back and forth', () => {
     { why: 'the boot is set fewer times', of: {}, count: UNDO_BUDGET.limit - 1 },
     { why: 'the boot is recorded', of: { startupBoot: { bootId: 'B' }, taints: [TAINT] }, count: UNDO_BUDGET.limit },
   ])('is not reported where $why', ({ of, count }) => {
-    expect(step(node(of), { now, blockers: () => WAITS }, times(count)).conflicting).toEqual([]);
+    expect(step(node(of), { now, blockers: () => WAITS }, times(count)).leftAlone).toEqual([]);
   });
 
   it('is recorded, without what the leader did in an earlier boot of the taints that it sets again', () => {
@@ -340,9 +341,9 @@ describe('a taint that the API server has not stored after a reboot', () => {
   }, unstored);
 
   it('stays due while another writer is in conflict with the leader about it', () => {
-    const { startup, conflicting, memoryIfUnwritten: memory } = step(recorded, facts, thrice);
+    const { startup, leftAlone, memoryIfUnwritten: memory } = step(recorded, facts, thrice);
     expect(startup.toSetAgain).toEqual([]);
-    expect(conflicting).toMatchObject([{ taint: STORAGE, change: 'set' }]);
+    expect(leftAlone).toMatchObject([{ taint: STORAGE, change: 'set' }]);
     expect(memory.unstored?.taints).toEqual([STORAGE]);
   });
 

@@ -360,6 +360,16 @@ describe('a refusal', () => {
         `${HINT} TaintPolicy "a" does not allow removal by annotation: change the policy first. ${COMMAND}${OTHER}`,
     },
     {
+      why: 'gives no command if a policy of another mode forbids it as well',
+      policies: { d: deny, r: { ...closed, mode: 'Restore' } },
+      message: `${REMOVED} (TaintPolicy "d", spec.taints[0], mode Deny). TaintPolicy "r" does not allow removal by annotation: change the policy first.`,
+    },
+    {
+      why: 'gives a command although a policy with removalByAnnotation: Forbidden reports as well',
+      policies: { a: { ...closed, mode: 'Audit' }, d: deny },
+      message: `${REMOVED} (TaintPolicy "d", spec.taints[0], mode Deny). ${COMMAND}${GPU}`,
+    },
+    {
       why: 'names all entries that cannot be read',
       policies: { a: deny },
       update: { oldAllowRemoval: 'dedicated=gpu,other' },

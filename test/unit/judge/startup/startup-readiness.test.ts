@@ -74,6 +74,31 @@ describe('the parts of readyWhen on a node', () => {
     expect(blockers({ daemonSets: [CILIUM] }, sources)).toEqual([{ text, state }]);
   });
 
+  it('are known in part where pods cannot be read', () => {
+    const absent = { ...CILIUM, name: 'absent' };
+    const broken = { ...CILIUM, name: 'broken' };
+    const daemonSets: KnownDaemonSets = {
+      get: ({ name }) => (name === 'absent' ? undefined : agent()),
+      all: () => [],
+      unreadable: () => [broken],
+    };
+    const taints = [TAINT, { key: 'node.cloudprovider.kubernetes.io/uninitialized', effect: 'NoSchedule' }];
+    const readyWhen: ReadyWhen = { daemonSets: [CILIUM, absent, broken], allDaemonSets: {} };
+    const sources = { daemonSets: () => ({ value: daemonSets }), pods: () => 'NotPermitted' as const };
+    expect(blockers(readyWhen, { taints, ...sources })).toEqual([
+      {
+        text: 'all DaemonSets: the cloud provider has not initialized the node, so labels are missing',
+        state: 'Unmet',
+      },
+      {
+        text: 'DaemonSet kube-system/broken: the leader cannot read it; the log of the leader says why',
+        state: 'Unreadable',
+      },
+      { text: 'DaemonSets: taintkeeper has no permission to read the pods', state: 'NotPermitted' },
+      { text: 'DaemonSet kube-system/absent: it does not exist', state: 'Unmet' },
+    ]);
+  });
+
   it('must all hold, and each says for itself why it does not', () => {
     const readyWhen: ReadyWhen = {
       daemonSets: [CILIUM],

@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { taintCommand } from '../../../src/judge/taint-commands.ts';
+import { taintCommand } from '../../../../src/policy/reporting/taint-commands.ts';
 
 it('a command sets taints on nodes, each a word of a shell', () => {
   expect(taintCommand(['n1', 'n2'], ['a=b:NoSchedule', 'c:NoExecute'], false)).toBe(

@@ -16,9 +16,10 @@ import { NO_TIMES, type TaintTime, type TaintTimes, timeOf } from './taint-times
 import { allowedByLeader } from './undone-changes.ts';
 
 /** What happens to the entries of the annotation `allow-removal`: see {@link WrittenStep} and {@link NodeMemory}. */
-export interface EntryChanges
-  extends Pick<WrittenStep, 'entriesEnded' | 'revoked'>,
-    Pick<NodeMemory, 'carriedWithEntry'> {
+export interface EntryChanges {
+  readonly carriedWithEntry: TaintTimes;
+  readonly expired: readonly Taint[];
+  readonly revoked: readonly Taint[];
   /** The annotation after the step. */
   readonly allowRemoval: string | undefined;
 }
@@ -31,22 +32,18 @@ export function entryChanges(
   now: number,
 ): EntryChanges {
   const carriedWithEntry = taintsWithEntry(node, policies, known.carriedWithEntry, now);
-  const entriesEnded = carriedWithEntry.filter((one) => entryEndsAt(one, known) <= now).map(({ taint }) => taint);
+  const expired = carriedWithEntry.filter((one) => entryEndsAt(one, known) <= now).map(({ taint }) => taint);
   const revoked = revokedTaints(node, known, tracked, now);
   const allowRemoval = rewriteAllowRemoval(node.allowRemoval, {
-    entriesEnded: [
-      ...entriesEnded,
-      ...revoked,
-      ...removable.filter(({ endsEntry }) => endsEntry).map(({ taint }) => taint),
-    ],
+    entriesEnded: [...expired, ...revoked, ...removable.filter(({ endsEntry }) => endsEntry).map(({ taint }) => taint)],
     more: needEntry.map(({ taint }) => taint),
   });
-  return { carriedWithEntry, entriesEnded, revoked, allowRemoval };
+  return { carriedWithEntry, expired, revoked, allowRemoval };
 }
 
 /** When the entry of a taint ends that the node carries, in milliseconds of the monotonic clock. */
-export function entryEndsAt({ at }: TaintTime, { entriesEndedAt = at }: NodeMemory): number {
-  return Math.max(at, entriesEndedAt) + ALLOW_REMOVAL_LIFE_MS;
+export function entryEndsAt({ taint, at }: TaintTime, { expired }: Pick<NodeMemory, 'expired'>): number {
+  return Math.max(at, timeOf(expired, taint) ?? at) + ALLOW_REMOVAL_LIFE_MS;
 }
 
 /**

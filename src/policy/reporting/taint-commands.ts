@@ -1,4 +1,4 @@
-import { shellWord } from '../text/printable.ts';
+import { shellWord } from '../../text/printable.ts';
 
 // Commands for users about the taints that nodes lack.
 
