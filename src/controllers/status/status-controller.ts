@@ -46,8 +46,8 @@ export function startPolicyStatus(run: Run, options: PolicyStatusOptions): Contr
   const { client, namespace, nodes, daemonSets, policies, audit } = options;
   const { reports, patchedBy, stuckPods } = options;
   const { signal, metrics } = run;
-  /** All violators of each policy, by its uid. */
-  let violators: ReadonlyMap<string, readonly string[]> = new Map();
+  /** The last evaluation of each policy, by its uid. It is kept while a controller does not know the conditions of a new version. */
+  let evaluated: ReadonlyMap<string, EvaluatedPolicy> = new Map();
   /** The policies whose status is to be written, by uid. */
   let outdated: ReadonlyMap<string, EvaluatedPolicy> = new Map();
   /** By the uid of the policy. */
@@ -90,17 +90,18 @@ export function startPolicyStatus(run: Run, options: PolicyStatusOptions): Contr
       reports,
       patchedBy,
       audit,
-      violators,
+      violators: new Map(Array.from(evaluated, ([uid, { violators }]) => [uid, violators])),
       now: client.now(),
     });
-    violators = new Map(evaluation.policies.map(({ policy, violators }) => [policy.uid, violators]));
-    setMetrics(evaluation);
+    const uids = new Set(policies.objects().map(({ uid }) => uid));
+    const found = evaluation.policies.map((one) => [one.policy.uid, one] as const);
+    evaluated = new Map([...evaluated, ...found].filter(([uid]) => uids.has(uid)));
+    setMetrics(evaluation.problems);
     outdated = new Map(
       evaluation.policies
         .filter(({ policy, status }) => isToWrite(policy.status, status, written.get(policy.uid)))
         .map((one) => [one.policy.uid, one]),
     );
-    const uids = new Set(policies.objects().map(({ uid }) => uid));
     for (const uid of written.keys()) if (!uids.has(uid)) written.delete(uid);
     for (const uid of outdated.keys()) {
       if (isWithNews) writes.restart(uid);
@@ -109,10 +110,10 @@ export function startPolicyStatus(run: Run, options: PolicyStatusOptions): Contr
     return nodes.isSynced() && daemonSets.isSynced() ? CHECK_AGAIN_MS : CHECK_UNREAD_AGAIN_MS;
   }
 
-  function setMetrics({ problems, policies: evaluated }: Evaluation): void {
+  function setMetrics(problems: Evaluation['problems']): void {
     metrics.stalled(problems);
     metrics.violating(
-      evaluated.flatMap(({ policy: { kind, name }, status: { violating = 0 } }) =>
+      [...evaluated.values()].flatMap(({ policy: { kind, name }, status: { violating = 0 } }) =>
         kind === 'TolerationRestriction' ? [] : [{ kind, policy: name, count: violating }],
       ),
     );
