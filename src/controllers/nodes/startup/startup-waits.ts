@@ -76,7 +76,7 @@ export function startStartupWaits(run: Run, options: StartupWaitsOptions): Start
   const asking = new Set<string>();
   kept.onForget((node) => asking.delete(node));
   const writeFaults = trackWriteFaults(kept, onChange);
-  const replicas = startReplicaPods(run, { client, service, daemonSets, compiled, onChange });
+  const replicas = startReplicaPods(run, { client, service, compiled, onChange });
   const pods = watchStartupPods(run, client, daemonSets, kept, (node) => {
     if (node === undefined) checkAsking();
     else if (asking.has(node)) check(node);

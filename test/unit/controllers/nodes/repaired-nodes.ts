@@ -19,7 +19,7 @@ import type { Policies } from '../../judge/node-drifts.ts';
 import { policySet } from '../../policy/policies.ts';
 import { ALL_READ } from '../readings.ts';
 import { nodeEntry } from './node-entries.ts';
-import { watchedObjects } from './watched-objects.ts';
+import { type WatchedObject, watchedObjects } from './watched-objects.ts';
 
 /** The merge patch that is sent for a Node. */
 export interface NodePatch {
@@ -64,6 +64,8 @@ export function startRepair(
     readonly now?: () => Date;
     /** By default there are none, which is known. */
     readonly daemonSets?: ClusterSources['daemonSets'];
+    /** The pods of taintkeeper. Without them, its Service does not exist. */
+    readonly replicas?: readonly WatchedObject[];
   } = {},
 ) {
   const {
@@ -71,6 +73,7 @@ export function startRepair(
     nodesSynced = Promise.resolve(),
     now = () => new Date(),
     daemonSets = NO_DAEMON_SETS,
+    replicas = [],
   } = options;
   const cluster = new Map(nodes.map((node) => [node.name, node]));
   /** What the cache has of nodes whose watch is late. */
@@ -92,12 +95,17 @@ export function startRepair(
   let versions = 1;
   let compiled = policySet({ taint: policies }, { audit });
 
-  const pods = watchedObjects().client;
+  const { client: pods, put } = watchedObjects();
+  for (const replica of replicas) put(replica);
   const client: Pick<ApiClient, 'request' | 'lines' | 'now'> = {
     now,
     lines: pods.lines,
     async request<T>(method: Parameters<ApiClient['request']>[0], path: string, sent: RequestOptions = {}): Promise<T> {
       if (path.endsWith('/pods')) return pods.request<T>(method, path, sent);
+      if (path.includes('/services/')) {
+        if (replicas.length === 0) throw absent(method, path);
+        return { spec: { selector: { app: 'taintkeeper' } } } as T;
+      }
       const name = path.replace('/api/v1/nodes/', '');
       if (method === 'GET') {
         const found = cluster.get(name);
