@@ -179,13 +179,14 @@ async function repair(entry: NodeEntry, parts: Parts): Promise<number | undefine
   // The Node may have changed since it was queued.
   const step = steps.takeStep(entry);
   startup.observe(entry, step.startup);
+  // First: a write takes over the taints, and the API server forgets their last writer.
+  await problems.setConflicts(name, step.memoryIfUnwritten.conflicts);
   const result = await write(entry, step, parts);
   if (result === undefined || result === 'Written') {
     clearRepairFault(name, step, parts);
     clearStartupFault(name, step, parts);
   }
   problems.setWouldEvict(name, entry.value.taints, step.drift.missing);
-  await problems.setConflicts(name, step.memoryIfUnwritten.conflicts);
   nodeEvents.recordBlocked(entry, step.drift.missing);
   nodeEvents.recordConflicting(entry, step.conflicting);
   return result === 'Outdated' || result === 'Undone' ? CONFLICT_PAUSE_MS : step.nextInMs;

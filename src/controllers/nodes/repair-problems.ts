@@ -57,12 +57,12 @@ export function trackRepairProblems(options: {
     async setConflicts(node, found) {
       const known = conflicts.get(node);
       if (isSame(known, found)) return;
-      const named: [string, KnownConflict][] = [];
-      for (const [key, conflict] of found) {
-        const before = known?.get(key);
-        const otherWriter = before ? before.otherWriter : await otherWriterOf(client, node);
-        named.push([key, { ...conflict, otherWriter }]);
-      }
+      const hasNew = [...found.keys()].some((key) => !known?.has(key));
+      const writer = hasNew ? await otherWriterOf(client, node) : undefined;
+      const named = Array.from(found, ([key, conflict]): [string, KnownConflict] => [
+        key,
+        { ...conflict, otherWriter: known?.get(key)?.otherWriter ?? writer },
+      ]);
       if (named.length > 0) conflicts.set(node, new Map(named));
       else conflicts.delete(node);
       onChange();
