@@ -10,7 +10,7 @@ const TURN_CHECK_MS = 10_000;
 /** Watches of the objects of single nodes. If too many nodes need one, they get it in turn. */
 export interface OwnWatchTurns<T> extends Pick<WatchesByNode<T>, 'has' | 'share' | 'unshare'> {
   /** The objects of the node. Starts to watch them, until {@link end} or the end of its turn. Undefined if the node has to wait, or shares a watch. */
-  on(node: string): Found<readonly T[]> | undefined;
+  readOrWatch(node: string): Found<readonly T[]> | undefined;
   /** The node waits for its turn, until {@link leave} or {@link end}, and shares no watch. `onChange` is called when its turn has come. */
   queue(node: string): void;
   isQueued(node: string): boolean;
@@ -33,7 +33,7 @@ export function watchInTurn<T>(run: Run, options: Omit<WatchesByNodeOptions<T>, 
     has: watches.has,
     share: watches.share,
     unshare: watches.unshare,
-    on: (node) => (watches.has(node) || isNext(node) ? watches.on(node) : undefined),
+    readOrWatch: (node) => (watches.has(node) || isNext(node) ? watches.readOrWatch(node) : undefined),
     queue(node) {
       watches.unshare(node);
       queued.add(node);

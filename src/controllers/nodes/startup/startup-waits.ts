@@ -116,16 +116,16 @@ export function startStartupWaits(run: Run, options: StartupWaitsOptions): Start
     duringStep(node, step) {
       const { name } = node;
       asking.delete(name);
-      const podsOnNode = pods.on(node);
-      const csiNode = csiNodes.of(name);
+      const podsOnNode = pods.beginStep(node);
+      const csiNode = csiNodes.beginStep(name);
       const sources = sourcesOf({ daemonSets, pods: podsOnNode, csiNode, rights });
       const result = step(({ parts }, startup) => {
         asking.add(name);
         return startupBlockers(parts, node, sources, startup);
       });
       // An unreadable DaemonSet, for example, is waited for without pods.
-      podsOnNode.end();
-      csiNode.end();
+      podsOnNode.endStep();
+      csiNode.endStep();
       return result;
     },
     observe: waitingNodes.observe,
