@@ -163,7 +163,7 @@ function needsWorker({ drift, startup, conflicting, desired }: NodeStep): boolea
 }
 
 function hasProblems(name: string, { nodeEvents, problems, startup }: Parts): boolean {
-  return nodeEvents.has(name) || problems.has(name) || startup.hasProblems(name);
+  return nodeEvents.has(name) || problems.has(name) || startup.isTracked(name);
 }
 
 /**

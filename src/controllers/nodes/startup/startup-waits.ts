@@ -62,7 +62,7 @@ export interface StartupWaits extends Controller {
   /** What the startup taints of the node wait for, in words. */
   startupOn(node: string): string | undefined;
   /** Whether startup taints of the node wait, or a write of them had no effect. */
-  hasProblems(node: string): boolean;
+  isTracked(node: string): boolean;
   problems(): readonly ReportedProblem[];
 }
 
@@ -133,7 +133,7 @@ export function startStartupWaits(run: Run, options: StartupWaitsOptions): Start
     setWriteFault: (node, changes, fault) => writeFaults.set(node, policiesOf(changes), fault),
     clearWriteFault: writeFaults.clear,
     startupOn: waitingNodes.textOn,
-    hasProblems: (node) => waitingNodes.has(node) || writeFaults.has(node),
+    isTracked: (node) => waitingNodes.has(node) || writeFaults.has(node),
     problems: () =>
       startupProblems({ policies: compiled(), daemonSets, replicas: replicas.current(), waitingNodes, writeFaults }),
     stop: async () => void (await Promise.all([replicas.stop(), pods.stop(), csiNodes.stop()])),
