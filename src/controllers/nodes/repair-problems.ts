@@ -5,7 +5,7 @@ import type { NodeMemory } from '../../judge/node/node-memory.ts';
 import type { Conflict } from '../../judge/node/undone-changes.ts';
 import { taintCommand } from '../../judge/taint-commands.ts';
 import { formatTaint, type Taint, taintIdentity, valuesOf } from '../../kubernetes/taint.ts';
-import { otherWriterOf } from '../other-writers.ts';
+import { lastTaintWriter } from '../last-taint-writer.ts';
 import type { ReportedProblem } from '../reports.ts';
 import { type Concern, problemsOf } from './concerns.ts';
 import type { PerNode } from './per-node.ts';
@@ -23,7 +23,7 @@ export interface RepairProblems {
    * @param carried the taints of the node
    */
   setWouldEvict(node: string, carried: readonly Taint[], missing: readonly MissingTaint[]): void;
-  /** The client that removed the taint last, in words. */
+  /** The last other writer of the taints of the node when the taint came into conflict, in words. Most likely, that is the one that removes it. */
   otherWriterOf(node: string, taint: Taint): string | undefined;
   /** The API server refused the update that sets these taints, or did not store them. */
   setWriteFault(node: string, set: readonly MissingTaint[], fault: WriteFault): void;
@@ -58,7 +58,7 @@ export function trackRepairProblems(options: {
       const known = conflicts.get(node);
       if (isSame(known, found)) return;
       const hasNew = [...found.keys()].some((key) => !known?.has(key));
-      const writer = hasNew ? await otherWriterOf(client, node) : undefined;
+      const writer = hasNew ? await lastTaintWriter(client, node) : undefined;
       const named = Array.from(found, ([key, conflict]): [string, KnownConflict] => [
         key,
         { ...conflict, otherWriter: known?.get(key)?.otherWriter ?? writer },

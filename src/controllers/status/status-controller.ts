@@ -16,7 +16,7 @@ import {
 import type { Reports } from '../reports.ts';
 import type { Reading } from './compared-kinds.ts';
 import { type EvaluatedPolicy, type Evaluation, evaluatePolicies } from './evaluate-policies.ts';
-import { isToWrite, type WrittenStatus } from './stored-status.ts';
+import { isToWrite, type WrittenStatus } from './written-status.ts';
 
 export interface PolicyStatusOptions {
   readonly client: ApiClient;
@@ -49,7 +49,7 @@ export function startPolicyStatus(run: Run, options: PolicyStatusOptions): Contr
   /** The last evaluation of each policy, by its uid. It is kept while a controller does not know the conditions of a new version. */
   let evaluated: ReadonlyMap<string, EvaluatedPolicy> = new Map();
   /** The policies whose status is to be written, by uid. */
-  let outdated: ReadonlyMap<string, EvaluatedPolicy> = new Map();
+  let toWrite: ReadonlyMap<string, EvaluatedPolicy> = new Map();
   /** By the uid of the policy. */
   const written = new Map<string, WrittenStatus>();
   /** Whether a controller has reported something since the last evaluation, such as a right: refused writes are then tried again. */
@@ -97,13 +97,13 @@ export function startPolicyStatus(run: Run, options: PolicyStatusOptions): Contr
     const found = evaluation.policies.map((one) => [one.policy.uid, one] as const);
     evaluated = new Map([...evaluated, ...found].filter(([uid]) => uids.has(uid)));
     setMetrics(evaluation.problems);
-    outdated = new Map(
+    toWrite = new Map(
       evaluation.policies
         .filter(({ policy, status }) => isToWrite(policy.status, status, written.get(policy.uid)))
         .map((one) => [one.policy.uid, one]),
     );
     for (const uid of written.keys()) if (!uids.has(uid)) written.delete(uid);
-    for (const uid of outdated.keys()) {
+    for (const uid of toWrite.keys()) {
       if (isWithNews) writes.restart(uid);
       else writes.add(uid);
     }
@@ -120,7 +120,7 @@ export function startPolicyStatus(run: Run, options: PolicyStatusOptions): Contr
   }
 
   async function write(uid: string): Promise<undefined> {
-    const found = outdated.get(uid);
+    const found = toWrite.get(uid);
     if (!found) return;
     const { kind, name, resourceVersion } = found.policy;
     try {

@@ -52,7 +52,7 @@ export interface StartupWaits extends Controller {
    */
   duringStep<T>(node: StoredNode, step: (blockers: StartupFacts['blockers']) => T): T;
   /** Notes what the node waits for now, and records taints that are overdue. */
-  observe(entry: NodeEntry, step: StartupStep): void;
+  noteWaiting(entry: NodeEntry, step: StartupStep): void;
   /** Records changes that were written. */
   recordWritten(entry: NodeEntry, changes: StartupChanges): void;
   /** The API server refused such changes, or did not store them. */
@@ -128,7 +128,7 @@ export function startStartupWaits(run: Run, options: StartupWaitsOptions): Start
       csiNode.endStep();
       return result;
     },
-    observe: waitingNodes.observe,
+    noteWaiting: waitingNodes.note,
     recordWritten: (entry, changes) => recordStartupChanges(record, entry, changes),
     setWriteFault: (node, changes, fault) => writeFaults.set(node, policiesOf(changes), fault),
     clearWriteFault: writeFaults.clear,

@@ -199,7 +199,7 @@ describe('after one call, nothing of a deleted Node is left:', () => {
     };
     const boot = (name: string) => steps.takeStep(entry(name, 'B'));
     for (const name of ['n1', 'n2'])
-      steps.observe({ type: 'modified', entry: entry(name, 'B'), previous: entry(name, 'A') });
+      steps.noteReboot({ type: 'modified', entry: entry(name, 'B'), previous: entry(name, 'A') });
     // It has the turn.
     boot('first');
     kept.forget('n1');
