@@ -33,6 +33,7 @@ export function limitRepairs(): RepairLimit {
       if (!isRepair(desired) || now - lastAt > QUIET_MS) {
         backOff.reset();
         count = 0;
+        notBefore = 0;
       }
       if (isRepair(desired)) {
         notBefore = now + backOff.next();

@@ -112,6 +112,7 @@ export async function startClusterApp(options: ClusterAppOptions): Promise<Runni
   webhooks.changes.subscribe(keeper.recheck);
   present.certificates = keeper;
 
+  const recorders = recordRequests({ events, creations, decisions });
   const admission = await startAdmission({
     listeners: options,
     tls,
@@ -127,7 +128,8 @@ export async function startClusterApp(options: ClusterAppOptions): Promise<Runni
       policies: policies.snapshot,
       log,
     }),
-    ...recordRequests({ events, creations, decisions }),
+    onJudged: recorders.onJudged,
+    onCreation: recorders.onCreation,
     metrics,
     log,
   });

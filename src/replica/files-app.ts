@@ -14,7 +14,7 @@ import { certificateCheck } from './certificate-check.ts';
 import { certificateLog } from './certificate-log.ts';
 import type { Metrics } from './metrics.ts';
 import { logPolicyLoad } from './policy-log.ts';
-import { policyCheck, stoppingCheck } from './readiness.ts';
+import { filedPoliciesCheck, stoppingCheck } from './readiness.ts';
 import { openServedTls } from './served-tls.ts';
 import { type Listeners, type RunningApp, startAdmin, startAdmission } from './servers.ts';
 
@@ -86,7 +86,11 @@ export async function startFilesApp(options: FilesAppOptions): Promise<RunningAp
   starting.defer(admission.stop);
 
   let stopping = false;
-  const checks = () => [policyCheck(store, options.audit), certificateCheck(certificates), stoppingCheck(stopping)];
+  const checks = () => [
+    filedPoliciesCheck(store, options.audit),
+    certificateCheck(certificates),
+    stoppingCheck(stopping),
+  ];
   const page = decisions
     ? await openPage(decisions, {
         now: () => new Date(),

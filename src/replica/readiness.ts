@@ -56,7 +56,7 @@ export function clusterChecks(
 }
 
 /** Degraded while the policy files are broken, and the last good policies are in force. */
-export function policyCheck(store: PolicyStore, audit: boolean): Check {
+export function filedPoliciesCheck(store: PolicyStore, audit: boolean): Check {
   const load = store.lastLoad();
   const count = Object.values(store.policies()).reduce((sum, { length }) => sum + length, 0);
   const inForce = `${count} in force${audit ? ', all as Audit' : ''}`;

@@ -183,7 +183,7 @@ export function startDaemonSetPatching(run: Run, options: DaemonSetPatchingOptio
       stalledMs: STALLED_MS,
       refusal: refusals.messageOf,
       otherWriter: ({ entry }) => otherWriters.get(entry.uid) ?? '',
-      patchedBy: ({ entry }) =>
+      patchingPolicies: ({ entry }) =>
         compiled()
           .tolerationPolicies.filter((policy) => policy.patchesExisting && policy.selectsDaemonSet(entry.value))
           .map(({ name }) => name),

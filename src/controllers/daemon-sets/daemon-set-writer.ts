@@ -28,20 +28,20 @@ interface DaemonSetObject {
  * How a write ended: with a new version, with a conflict (the DaemonSet was changed or deleted), or with a refusal. `mayArrive`: the API server or etcd
  * may still do it.
  */
-export type Written =
+export type PatchOutcome =
   | { readonly resourceVersion: string }
   | 'changed'
   | { readonly refused: string; readonly mayArrive: boolean };
 
 /** `unchanged`: the write has not arrived. It still can, because the DaemonSet has the version that the write names. */
-export type Outcome = { readonly resourceVersion: string } | 'changed' | 'unchanged';
+export type LostPatchOutcome = { readonly resourceVersion: string } | 'changed' | 'unchanged';
 
 /** Reads and writes DaemonSets directly, without the cache. @throws what the client throws */
 export interface DaemonSetWriter {
   /** Appends the missing tolerations to the version that was inspected, and annotates the DaemonSet. */
-  patch(daemonSet: RunningDaemonSet): Promise<Written>;
+  patch(daemonSet: RunningDaemonSet): Promise<PatchOutcome>;
   /** Reads what has become of a patch whose answer was lost. */
-  outcome(daemonSet: RunningDaemonSet): Promise<Outcome>;
+  outcome(daemonSet: RunningDaemonSet): Promise<LostPatchOutcome>;
   /** The writer that has changed the tolerations, in words. */
   otherWriter(daemonSet: RunningDaemonSet): Promise<string>;
 }
@@ -77,7 +77,7 @@ export function daemonSetWriter(client: ApiClient): DaemonSetWriter {
     },
   };
 
-  async function outcome({ entry, annotations }: RunningDaemonSet): Promise<Outcome> {
+  async function outcome({ entry, annotations }: RunningDaemonSet): Promise<LostPatchOutcome> {
     const found = await read({ entry });
     if (found?.resourceVersion === entry.resourceVersion) return 'unchanged';
     const isRecorded = Object.entries(annotations).every(([name, text]) => found?.annotations?.[name] === text);

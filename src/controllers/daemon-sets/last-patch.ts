@@ -1,6 +1,6 @@
 import { compareResourceVersions } from '../../cluster/watch/resource-version.ts';
 import type { WatchedDaemonSets } from '../cluster-watches.ts';
-import type { DaemonSetWriter, Written } from './daemon-set-writer.ts';
+import type { DaemonSetWriter, PatchOutcome } from './daemon-set-writer.ts';
 import type { RunningDaemonSet } from './running-daemon-set.ts';
 
 /** How long after it was sent a patch can arrive: the client waits 10 s, and an API server ends a request after 60 s (`--request-timeout`). */
@@ -9,7 +9,7 @@ const MAY_ARRIVE_MS = 70_000;
 /** A patch that ended. */
 export interface EndedPatch {
   readonly daemonSet: RunningDaemonSet;
-  readonly outcome: Written;
+  readonly outcome: PatchOutcome;
 }
 
 /**
@@ -64,7 +64,7 @@ export function lastPatch(
     },
   };
 
-  function end(daemonSet: RunningDaemonSet, outcome: Written): EndedPatch {
+  function end(daemonSet: RunningDaemonSet, outcome: PatchOutcome): EndedPatch {
     if (outcome === 'changed') patch = undefined;
     else if ('resourceVersion' in outcome) patch = { state: 'Written', daemonSet, ...outcome };
     else if (!outcome.mayArrive) patch = undefined;

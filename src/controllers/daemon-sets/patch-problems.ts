@@ -21,7 +21,7 @@ interface ProblemFacts {
   /** The writer that removed the tolerations again, in words. */
   otherWriter(daemonSet: RunningDaemonSet): string;
   /** Names of the policies that patch the DaemonSet, whether or not it lacks tolerations. */
-  patchedBy(daemonSet: RunningDaemonSet): string[];
+  patchingPolicies(daemonSet: RunningDaemonSet): string[];
 }
 
 /** A problem of one DaemonSet, before it is told to each policy. */
@@ -74,7 +74,7 @@ export function daemonSetProblems(facts: ProblemFacts): DaemonSetProblem[] {
       patched &&
         rollout.stalled && {
           // After the rollout, failing pods are a problem only if another DaemonSet waits.
-          policies: [...(rollout.rolledOut ? [] : facts.patchedBy(daemonSet)), ...awaited],
+          policies: [...(rollout.rolledOut ? [] : facts.patchingPolicies(daemonSet)), ...awaited],
           note: () => `got tolerations, and its pods have not all been replaced and available ${lasting}`,
           more: `. ${STALLED_ADVICE}`,
         },

@@ -92,7 +92,10 @@ function continued(before: History | undefined, daemonSet: Rolling, unready: Unr
   const stage = [generation, observedGeneration, updated].join('/');
   const same = before?.stage === stage ? before : undefined;
   return {
-    ...{ generation, suspectUntil, excused, stage },
+    generation,
+    suspectUntil,
+    excused,
+    stage,
     rolledOut: isRolledOut(daemonSet, mayMiss),
     fewestUnavailable: Math.min(unavailable, same?.fewestUnavailable ?? unavailable),
     progressAt: same && unavailable >= same.fewestUnavailable ? same.progressAt : now,

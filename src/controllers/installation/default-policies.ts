@@ -28,13 +28,16 @@ interface ConfigMap {
 /**
  * Creates each policy of the ConfigMap once. A policy that is deleted or changed later stays so. The policies are in a ConfigMap because one
  * `kubectl apply` cannot create a custom resource together with its definition. An entry that is not valid is not recorded as created, and is read
- * again.
+ * again. One with a policy that the API server refuses is not recorded either. This leader creates each of its other policies once, but a new leader may
+ * create one again that the user has deleted.
  */
 export function startDefaultPolicies(run: Run, { client, namespace, configMap }: DefaultPoliciesOptions): Controller {
   const { log } = run;
   const path = namespacedPath('/api/v1', namespace, 'configmaps', configMap);
   /** The problems of entries that were logged: each is logged once. */
   let logged = new Set<string>();
+  /** `KIND/NAME` of the policies that this leader has created, or found: their entry may not be recorded yet. */
+  const createdHere = new Set<string>();
   return startControllerReconciler(run, 'default-policies', reconcile);
 
   async function reconcile(): Promise<number | undefined> {
@@ -76,12 +79,15 @@ export function startDefaultPolicies(run: Run, { client, namespace, configMap }:
   }
 
   async function create({ policy: { kind, name }, manifest }: Manifest): Promise<void> {
+    const key = `${kind}/${name}`;
+    if (createdHere.has(key)) return;
     try {
       await client.request('POST', policiesPath(kind), { body: manifest });
       log.info(`${kind} ${name} created, as a default policy`);
     } catch (error) {
       if (!isConflict(error)) throw error;
     }
+    createdHere.add(key);
   }
 }
 

@@ -9,7 +9,7 @@ import type { PolicyObject } from '../../cluster/policies/policy-object.ts';
 import { isNews } from '../../cluster/watch/cached-objects.ts';
 import { createFairMap, type EntrySource } from '../../collections/fair-map.ts';
 import { taintIdentity } from '../../kubernetes/taint.ts';
-import { type PoolNote, poolCondition } from '../../node-pools/pool-condition.ts';
+import { type PoolNote, poolNote } from '../../node-pools/pool-note.ts';
 import {
   howToDeclareSeen,
   type SeenStartupTaint,
@@ -62,7 +62,7 @@ export interface PoolReview {
   reconcile(): Promise<number>;
 }
 
-/** @param onChange called when a condition has changed */
+/** @param onChange called when a note has changed */
 export function poolReview(
   { client, policies: { snapshot }, nodes, rights, recordEvent }: Omit<PoolReviewOptions, 'reports'>,
   log: Pick<Logger, 'warn'>,
@@ -70,7 +70,7 @@ export function poolReview(
 ): PoolReview {
   const taintPolicies = () => snapshot().compiled.taintPolicies;
   /** By the name of the TaintPolicy. */
-  let conditions: ReadonlyMap<string, PoolNote> = new Map();
+  let notes: ReadonlyMap<string, PoolNote> = new Map();
   /** Taints that were not compared with their pool yet, by NodePool and taint. */
   const unchecked = createFairMap<SeenStartupTaint>(MAX_SEEN);
   /** Taints that were compared with a pool that exists: each is reported once. */
@@ -94,17 +94,17 @@ export function poolReview(
       const policies = taintPolicies().filter((policy) => isEnforced(policy) && policy.ensured.length > 0);
       const isNeeded = policies.length > 0 || unchecked.size > 0;
       const found = isNeeded ? await compare(policies) : new Map<string, PoolNote>();
-      if (!isDeepStrictEqual(found, conditions)) {
-        for (const [name, state] of found) {
-          if (state.reason === 'PoolLacksTaint' && state.message !== conditions.get(name)?.message) report(name, state);
+      if (!isDeepStrictEqual(found, notes)) {
+        for (const [name, note] of found) {
+          if (note.reason === 'PoolLacksTaint' && note.message !== notes.get(name)?.message) report(name, note);
         }
-        conditions = found;
+        notes = found;
         onChange();
       }
       // Once a right is granted, this runs at once.
       return [...found.values()].some(({ reason }) => reason === 'PoolLacksTaint') ? CHECK_SOON_MS : CHECK_AGAIN_MS;
     },
-    noteOn: ({ kind, name }) => (kind === 'TaintPolicy' ? conditions.get(name) : undefined),
+    noteOn: ({ kind, name }) => (kind === 'TaintPolicy' ? notes.get(name) : undefined),
   };
 
   async function compare(policies: readonly CompiledTaintPolicy[]): Promise<Map<string, PoolNote>> {
@@ -127,8 +127,8 @@ export function poolReview(
     }
     return new Map(
       policies.flatMap((policy) => {
-        const state = poolCondition(policy, undeclared, hidden);
-        return state ? [[policy.name, state] as const] : [];
+        const note = poolNote(policy, undeclared, hidden);
+        return note ? [[policy.name, note] as const] : [];
       }),
     );
   }

@@ -68,7 +68,7 @@ interface Parts {
  * {@link RememberedSteps} says what is missing, by the rules of `judge/node/node-step.ts`.
  */
 export function startNodeRepair(run: Run, options: NodeRepairOptions): NodeRepair {
-  const { client, nodes, policies, recordEvent, reports } = options;
+  const { client, service, nodes, daemonSets, policies, rights, recordEvent, reports } = options;
   const { signal, metrics, log } = run;
   const kept = perNode();
   const changes = createSubject();
@@ -76,7 +76,17 @@ export function startNodeRepair(run: Run, options: NodeRepairOptions): NodeRepai
   let policiesChanged = true;
   const problems = trackRepairProblems({ client, kept, onChange: changes.next });
   const queue = startControllerQueue(run, 'node-repair', { work, concurrency: CONCURRENCY, isLasting: isFinal });
-  const startup = startStartupWaits(run, { ...options, kept, check: queue.restart, onChange: changes.next });
+  const startup = startStartupWaits(run, {
+    client,
+    service,
+    daemonSets,
+    policies,
+    rights,
+    recordEvent,
+    kept,
+    check: queue.restart,
+    onChange: changes.next,
+  });
   reports.add('nodes', { changes, problems: () => [...problems.list(), ...startup.problems()] });
   const steps = rememberedSteps({ client, policies, startup, kept, onTurn: (node) => queue.add(node), signal });
   const writer = nodeWriter(client, kept, signal);
@@ -105,7 +115,7 @@ export function startNodeRepair(run: Run, options: NodeRepairOptions): NodeRepai
       // A repair that is in progress may record something of it.
       queue.restart(name);
     } else if (isNews(change)) {
-      steps.observe(change);
+      steps.noteReboot(change);
       // What was refused may be allowed now: another admission plugin may read what has changed.
       check(change.entry, queue.restart);
     } else if (change.type === 'modified' && writer.outdatedForMs(change.previous) !== undefined) {
@@ -163,7 +173,7 @@ function needsWorker({ drift, startup, leftAlone, desired }: NodeStep): boolean 
 }
 
 function hasProblems(name: string, { nodeEvents, problems, startup }: Parts): boolean {
-  return nodeEvents.has(name) || problems.has(name) || startup.hasProblems(name);
+  return nodeEvents.has(name) || problems.has(name) || startup.isTracked(name);
 }
 
 /**
@@ -178,14 +188,15 @@ async function repair(entry: NodeEntry, parts: Parts): Promise<number | undefine
   if (outdatedForMs !== undefined) return outdatedForMs;
   // The Node may have changed since it was queued.
   const step = steps.takeStep(entry);
-  startup.observe(entry, step.startup);
+  startup.noteWaiting(entry, step.startup);
+  // First: a write takes over the taints, and the API server forgets their last writer.
+  await problems.setConflicts(name, step.memoryIfUnwritten.conflicts);
   const result = await write(entry, step, parts);
   if (result === undefined || result === 'Written') {
     clearRepairFault(name, step, parts);
     clearStartupFault(name, step, parts);
   }
   problems.setWouldEvict(name, entry.value.taints, step.drift.missing);
-  await problems.setConflicts(name, step.memoryIfUnwritten.conflicts);
   nodeEvents.recordBlocked(entry, step.drift.missing);
   nodeEvents.recordLeftAlone(entry, step.leftAlone);
   return result === 'Outdated' || result === 'Undone' ? CONFLICT_PAUSE_MS : step.nextInMs;

@@ -33,7 +33,7 @@ export interface RememberedSteps {
    */
   takeStep(entry: Entry<ClusterNode>): NodeStep;
   /** Call it with each change, before {@link takeStep}: nothing keeps pods off a node that has rebooted, so it waits for no turn. */
-  observe(change: Change<ClusterNode>): void;
+  noteReboot(change: Change<ClusterNode>): void;
   /** @param unstored the taints that are set again after a reboot, and that the API server did not store */
   written(entry: Entry<ClusterNode>, step: NodeStep, unstored: readonly Taint[]): void;
   /** Whether another writer undid the leader's changes of the node's taint repeatedly. */
@@ -70,7 +70,7 @@ export function rememberedSteps({
       keep(name, step.memoryIfUnwritten);
       return step;
     },
-    observe(change) {
+    noteReboot(change) {
       if (isReboot(change)) rebooting.add(change.entry.name);
     },
     written({ name, value: { uid = '', bootId } }, step, taints) {

@@ -5,7 +5,7 @@ import type { NodeMemory } from '../../judge/node/node-memory.ts';
 import type { Conflict } from '../../judge/node/undone-changes.ts';
 import { formatTaint, type Taint, taintIdentity, valuesOf } from '../../kubernetes/taint.ts';
 import { taintCommand } from '../../policy/reporting/taint-commands.ts';
-import { otherWriterOf } from '../other-writers.ts';
+import { lastTaintWriter } from '../last-taint-writer.ts';
 import type { ReportedProblem } from '../reports.ts';
 import { type Concern, problemsOf } from './concerns.ts';
 import type { PerNode } from './per-node.ts';
@@ -23,7 +23,7 @@ export interface RepairProblems {
    * @param carried the taints of the node
    */
   setWouldEvict(node: string, carried: readonly Taint[], missing: readonly MissingTaint[]): void;
-  /** The client that removed the taint last, in words. */
+  /** The last other writer of the taints of the node when the taint came into conflict, in words. Most likely, that is the one that removes it. */
   otherWriterOf(node: string, taint: Taint): string | undefined;
   /** The API server refused the update that sets these taints, or did not store them. */
   setWriteFault(node: string, set: readonly MissingTaint[], fault: WriteFault): void;
@@ -57,12 +57,12 @@ export function trackRepairProblems(options: {
     async setConflicts(node, found) {
       const known = conflicts.get(node);
       if (isSame(known, found)) return;
-      const named: [string, KnownConflict][] = [];
-      for (const [key, conflict] of found) {
-        const before = known?.get(key);
-        const otherWriter = before ? before.otherWriter : await otherWriterOf(client, node);
-        named.push([key, { ...conflict, otherWriter }]);
-      }
+      const hasNew = [...found.keys()].some((key) => !known?.has(key));
+      const writer = hasNew ? await lastTaintWriter(client, node) : undefined;
+      const named = Array.from(found, ([key, conflict]): [string, KnownConflict] => [
+        key,
+        { ...conflict, otherWriter: known?.get(key)?.otherWriter ?? writer },
+      ]);
       if (named.length > 0) conflicts.set(node, new Map(named));
       else conflicts.delete(node);
       onChange();

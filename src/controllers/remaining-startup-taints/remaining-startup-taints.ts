@@ -10,7 +10,7 @@ import { formatTaint } from '../../kubernetes/taint.ts';
 import type { RecordedEvent } from '../../policy/reporting/recorded-event.ts';
 import type { WatchedNodes } from '../cluster-watches.ts';
 import { addChanged, type Controller, type Run, startControllerQueue } from '../controller.ts';
-import { otherWriterOf } from '../other-writers.ts';
+import { lastTaintWriter } from '../last-taint-writer.ts';
 import { recordOnNode } from '../record-on-node.ts';
 
 export interface RemainingStartupTaintsOptions {
@@ -54,7 +54,7 @@ export function startRemainingStartupTaints(run: Run, options: RemainingStartupT
     if (forMs <= STARTUP_TAINT_LIMIT_MS) return STARTUP_TAINT_LIMIT_MS - forMs + 1;
     const what = `${node.uid} ${taints.map(formatTaint).join(' ')}`;
     if (recorded.get(name) === what) return undefined;
-    const writer = await otherWriterOf(client, name);
+    const writer = await lastTaintWriter(client, name);
     recorded.set(name, what);
     const note = `${remainingText(taints, forMs)}${writer === undefined ? '' : `, last written by ${writer}`}`;
     record(node, { type: 'Warning', reason: 'StartupTaintRemains', action: 'ReportTaint', note });

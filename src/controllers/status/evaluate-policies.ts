@@ -66,7 +66,7 @@ export interface EvaluatedPolicy {
 interface ComparedPolicy {
   readonly policy: PolicyObject;
   /** Undefined for a policy that is not in force. */
-  readonly compiled: PolicySet[keyof PolicySet][number] | undefined;
+  readonly own: PolicySet[keyof PolicySet][number] | undefined;
   readonly kinds: readonly ComparedKind[];
 }
 
@@ -92,12 +92,13 @@ export async function evaluatePolicies(input: EvaluationInput): Promise<Evaluati
   const problems = (await allProblems(compared, selection, input)).filter(
     ({ kind, policy }) => !pending.has(keyOf(kind, policy)),
   );
+  const problemsByPolicy = Map.groupBy(problems, ({ kind, policy }) => keyOf(kind, policy));
   const policies: EvaluatedPolicy[] = [];
   const letOthersRun = longLoop();
   for (const one of compared) {
     if (isPending(one)) continue;
     await letOthersRun();
-    const evaluated = evaluatePolicy(one, selection, problems, input);
+    const evaluated = evaluatePolicy(one, selection, problemsByPolicy, input);
     if (evaluated) policies.push(evaluated);
   }
   return { policies, problems };
@@ -112,9 +113,9 @@ function comparedPolicies({ objects, compiled }: EvaluationInput): ComparedPolic
     ]),
   );
   return objects.map((policy) => {
-    const found = byKey.get(keyOf(policy.kind, policy.name));
-    const kinds = comparedKinds(policy.kind, found?.kind === 'TaintPolicy' ? found : undefined);
-    return { policy, compiled: found, kinds };
+    const own = byKey.get(keyOf(policy.kind, policy.name));
+    const kinds = comparedKinds(policy.kind, own?.kind === 'TaintPolicy' ? own : undefined);
+    return { policy, own, kinds };
   });
 }
 
@@ -162,13 +163,13 @@ async function allProblems(
 }
 
 /**
- * @param problems of all policies
+ * @param problemsByPolicy by {@link keyOf}
  * @returns undefined while a controller does not know the conditions of the policy
  */
 function evaluatePolicy(
-  { policy, compiled, kinds }: ComparedPolicy,
+  { policy, own, kinds }: ComparedPolicy,
   selection: Selection,
-  problems: readonly ReportedProblem[],
+  problemsByPolicy: ReadonlyMap<string, readonly ReportedProblem[]>,
   input: EvaluationInput,
 ): EvaluatedPolicy | undefined {
   const { readings, reports, patchedBy, audit, now } = input;
@@ -177,8 +178,8 @@ function evaluatePolicy(
   const before = policy.status as PolicyStatus | undefined;
   const known = input.violators.get(policy.uid) ?? before?.violators ?? [];
   const isCompared = kinds.every((kind) => readings[kind] === 'Read');
-  const findings = compiled && (isCompared ? findingsOf(compiled, selection, known, input) : 'Unchanged');
-  const ownProblems = problems.filter((problem) => problem.kind === policy.kind && problem.policy === policy.name);
+  const findings = own && (isCompared ? findingsOf(own, selection, known, input) : 'Unchanged');
+  const problems = problemsByPolicy.get(keyOf(policy.kind, policy.name)) ?? [];
   const status = nextPolicyStatus({
     kind: policy.kind,
     before,
@@ -187,8 +188,8 @@ function evaluatePolicy(
     inForce: policy.inForce,
     mode: policy.inForce && (audit ? 'Audit' : modeOf(policy.inForce.policy)),
     audit,
-    notes: policy.result.ok && isCompared ? notesOn(compiled, selection, input) : [],
-    reported: [...conditions, ...ownProblems.flatMap(stalledCondition)],
+    notes: policy.result.ok && isCompared ? notesOn(own, selection, input) : [],
+    reported: [...conditions, ...problems.flatMap(stalledCondition)],
     patched: policy.kind === 'TolerationPolicy' ? patchedBy(policy.name) : [],
     findings,
     now,
@@ -198,7 +199,7 @@ function evaluatePolicy(
 }
 
 function findingsOf(
-  policy: NonNullable<ComparedPolicy['compiled']>,
+  policy: NonNullable<ComparedPolicy['own']>,
   { nodesOf, selectableDaemonSets }: Selection,
   known: readonly string[],
   { pods }: EvaluationInput,
@@ -217,7 +218,7 @@ function findingsOf(
 
 /** Notes on a TaintPolicy, such as that it selects no node, or which DaemonSets its startup taints do not wait for. */
 function notesOn(
-  policy: ComparedPolicy['compiled'],
+  policy: ComparedPolicy['own'],
   { nodesOf, companionsOf, currentDaemonSets, unreadableIn, notesBudget }: Selection,
   { nodes }: EvaluationInput,
 ): string[] {

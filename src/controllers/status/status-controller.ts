@@ -16,7 +16,7 @@ import {
 import type { Reports } from '../reports.ts';
 import type { Reading } from './compared-kinds.ts';
 import { type EvaluatedPolicy, type Evaluation, evaluatePolicies } from './evaluate-policies.ts';
-import { isToWrite, type WrittenStatus } from './stored-status.ts';
+import { isToWrite, type WrittenStatus } from './written-status.ts';
 
 export interface PolicyStatusOptions {
   readonly client: ApiClient;
@@ -46,10 +46,10 @@ export function startPolicyStatus(run: Run, options: PolicyStatusOptions): Contr
   const { client, namespace, nodes, daemonSets, policies, audit } = options;
   const { reports, patchedBy, stuckPods } = options;
   const { signal, metrics } = run;
-  /** All violators of each policy, by its uid. */
-  let violators: ReadonlyMap<string, readonly string[]> = new Map();
+  /** The last evaluation of each policy, by its uid. It is kept while a controller does not know the conditions of a new version. */
+  let evaluated: ReadonlyMap<string, EvaluatedPolicy> = new Map();
   /** The policies whose status is to be written, by uid. */
-  let outdated: ReadonlyMap<string, EvaluatedPolicy> = new Map();
+  let toWrite: ReadonlyMap<string, EvaluatedPolicy> = new Map();
   /** By the uid of the policy. */
   const written = new Map<string, WrittenStatus>();
   /** Whether a controller has reported something since the last evaluation, such as a right: refused writes are then tried again. */
@@ -90,36 +90,37 @@ export function startPolicyStatus(run: Run, options: PolicyStatusOptions): Contr
       reports,
       patchedBy,
       audit,
-      violators,
+      violators: new Map(Array.from(evaluated, ([uid, { violators }]) => [uid, violators])),
       now: client.now(),
     });
-    violators = new Map(evaluation.policies.map(({ policy, violators }) => [policy.uid, violators]));
-    setMetrics(evaluation);
-    outdated = new Map(
+    const uids = new Set(policies.objects().map(({ uid }) => uid));
+    const found = evaluation.policies.map((one) => [one.policy.uid, one] as const);
+    evaluated = new Map([...evaluated, ...found].filter(([uid]) => uids.has(uid)));
+    setMetrics(evaluation.problems);
+    toWrite = new Map(
       evaluation.policies
         .filter(({ policy, status }) => isToWrite(policy.status, status, written.get(policy.uid)))
         .map((one) => [one.policy.uid, one]),
     );
-    const uids = new Set(policies.objects().map(({ uid }) => uid));
     for (const uid of written.keys()) if (!uids.has(uid)) written.delete(uid);
-    for (const uid of outdated.keys()) {
+    for (const uid of toWrite.keys()) {
       if (isWithNews) writes.restart(uid);
       else writes.add(uid);
     }
     return nodes.isSynced() && daemonSets.isSynced() ? CHECK_AGAIN_MS : CHECK_UNREAD_AGAIN_MS;
   }
 
-  function setMetrics({ problems, policies: evaluated }: Evaluation): void {
+  function setMetrics(problems: Evaluation['problems']): void {
     metrics.stalled(problems);
     metrics.violating(
-      evaluated.flatMap(({ policy: { kind, name }, status: { violating = 0 } }) =>
+      [...evaluated.values()].flatMap(({ policy: { kind, name }, status: { violating = 0 } }) =>
         kind === 'TolerationRestriction' ? [] : [{ kind, policy: name, count: violating }],
       ),
     );
   }
 
   async function write(uid: string): Promise<undefined> {
-    const found = outdated.get(uid);
+    const found = toWrite.get(uid);
     if (!found) return;
     const { kind, name, resourceVersion } = found.policy;
     try {

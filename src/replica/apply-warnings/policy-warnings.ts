@@ -125,9 +125,10 @@ export function policyWarnings({ client, service, clusterState, policies, log }:
   ): Promise<readonly string[]> {
     const signal = AbortSignal.timeout(TIMEOUT_MS);
     const [objects, nodes] = await Promise.all([startupObjectsOf(policy, signal), allNodes()]);
-    const ofNodes = nodes && (await nodeWarnings(policy, { nodes, before, others, signal }));
     const left = !nodes && before && mayLeaveStartupTaints(before, policy) ? startupWarnings(waiting, 'may') : [];
-    const { warnings = left, idle = [], selected = [], companions = [] } = ofNodes ?? {};
+    const { warnings, idle, selected, companions } = nodes
+      ? await nodeWarnings(policy, { nodes, before, others, signal })
+      : { warnings: left, idle: [], selected: [], companions: [] };
     const ofStartup = objects
       ? await startupRuleWarnings(policy, { objects, others, selected, companions, now: client.now() })
       : [];

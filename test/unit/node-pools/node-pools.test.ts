@@ -4,8 +4,8 @@ import type { Operation } from '../../../src/kubernetes/json-patch.ts';
 import { formatTaint, type Taint } from '../../../src/kubernetes/taint.ts';
 import { lackText } from '../../../src/node-pools/lack-text.ts';
 import type { NodePool } from '../../../src/node-pools/node-pool.ts';
-import { poolCondition } from '../../../src/node-pools/pool-condition.ts';
 import { howToDeclare } from '../../../src/node-pools/pool-declaration.ts';
+import { poolNote } from '../../../src/node-pools/pool-note.ts';
 import { undeclaredTaints } from '../../../src/node-pools/undeclared-taints.ts';
 import { viewKarpenterPool } from '../../../src/objects/karpenter-pool.ts';
 import { viewMachinePool } from '../../../src/objects/machine-pool.ts';
@@ -242,7 +242,7 @@ describe('a NodePool of Karpenter', () => {
   it('is reported with its effect and the command', () => {
     const found = undeclared(viewKarpenterPool(nodePool()), LABELLED);
     const [policy] = compiled(LABELLED);
-    expect(policy && poolCondition(policy, found, [])).toEqual({
+    expect(policy && poolNote(policy, found, [])).toEqual({
       status: 'True',
       reason: 'PoolLacksTaint',
       message:
@@ -354,7 +354,7 @@ describe('a taint that taintkeeper removes once DaemonSets are ready', () => {
   it('is reported with the list that should contain it', () => {
     const message = (template: object) => {
       const [policy] = compiled(waiting());
-      return policy && poolCondition(policy, undeclared(viewKarpenterPool(nodePool(template)), waiting()), [])?.message;
+      return policy && poolNote(policy, undeclared(viewKarpenterPool(nodePool(template)), waiting()), [])?.message;
     };
     expect(message({})).toContain(
       'NodePool gpu does not declare in startupTaints taint example.com/network:NoSchedule, required by spec.taints[0]: ' +
@@ -379,7 +379,7 @@ describe('a taint that taintkeeper removes once DaemonSets are ready', () => {
 describe('the condition of a policy', () => {
   const condition = (policy: TaintPolicySpec, hidden: readonly string[] = [], pool: object = nodePool()) => {
     const [one] = compiled(policy);
-    return one && poolCondition(one, undeclared(viewKarpenterPool(pool), policy), hidden);
+    return one && poolNote(one, undeclared(viewKarpenterPool(pool), policy), hidden);
   };
 
   it.each<{ what: string; policy: TaintPolicySpec }>([

@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest';
 import { openPolicyStore } from '../../../src/files/policy-store.ts';
-import { policyCheck, stoppingCheck } from '../../../src/replica/readiness.ts';
+import { filedPoliciesCheck, stoppingCheck } from '../../../src/replica/readiness.ts';
 import { taintPolicyYaml } from '../reviews.ts';
 
 it.each([
@@ -9,11 +9,11 @@ it.each([
 ])('policies with audit $audit are $inForce, also while a later reading failed', async ({ audit, inForce }) => {
   let text = `${taintPolicyYaml('Deny')}---\n${taintPolicyYaml('Restore')}`;
   const store = await openPolicyStore(async () => [{ name: 'a.yaml', text }], audit);
-  expect(policyCheck(store, audit)).toEqual({ name: 'policies', state: 'ok', detail: inForce });
+  expect(filedPoliciesCheck(store, audit)).toEqual({ name: 'policies', state: 'ok', detail: inForce });
 
   text = '';
   await store.reload();
-  expect(policyCheck(store, audit)).toEqual({
+  expect(filedPoliciesCheck(store, audit)).toEqual({
     name: 'policies',
     state: 'degraded',
     detail: `${inForce}, the last good ones: no policy found: nothing would be protected`,

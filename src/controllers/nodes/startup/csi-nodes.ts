@@ -8,7 +8,7 @@ import type { PerNode } from '../per-node.ts';
 import { foundIn, type GroupedWatch, watchGroup } from './watch-group.ts';
 import { watchByNode } from './watches-by-node.ts';
 
-/** One label of the metric for all watches. */
+/** The label of the metric for the watches of single nodes. That of the shared watch ends in `-all`. */
 const RESOURCE = 'startup-csinodes';
 /** The key of the watch that nodes share. */
 const ALL = '';
@@ -18,13 +18,13 @@ export interface CsiNodeOfNode {
   /** The CSINode; undefined if the node has none. Starts to watch it. */
   read(): Found<CsiNodeView | undefined>;
   /** Ends the step. If the CSINode was not read, the node no longer waits for it, and its watch ends. */
-  end(): void;
+  endStep(): void;
 }
 
 /** The CSINodes of the nodes that wait. */
 export interface CsiNodes {
   /** Begins a step of the node. */
-  of(node: string): CsiNodeOfNode;
+  beginStep(node: string): CsiNodeOfNode;
   stop(): Promise<void>;
 }
 
@@ -46,14 +46,14 @@ export function watchCsiNodes(run: Run, client: ApiClient, kept: PerNode, onChan
   kept.onForget(single.end);
 
   return {
-    of(node) {
+    beginStep(node) {
       let isRead = false;
       return {
         read() {
           isRead = true;
           return find(node);
         },
-        end() {
+        endStep() {
           if (!isRead) single.end(node);
         },
       };
@@ -62,7 +62,7 @@ export function watchCsiNodes(run: Run, client: ApiClient, kept: PerNode, onChan
   };
 
   function find(node: string): Found<CsiNodeView | undefined> {
-    const found = single.on(node);
+    const found = single.readOrWatch(node);
     if (found === undefined) {
       single.share(node);
       const { objects } = shared.get(ALL) ?? beginShared();

@@ -12,7 +12,7 @@ export interface DaemonSetPods {
    * The pods of the DaemonSets on a node. Starts to watch them, until {@link retain} ends the watch. NotPermitted if one of them may not be listed, and
    * Unread until all of them have been listed. Undefined if that would take the memory of too many pods.
    */
-  on(node: AskedNode, awaited: readonly ReadyDaemonSet[]): Found<readonly DaemonPodOnNode[]> | undefined;
+  readOrWatch(node: AskedNode, awaited: readonly ReadyDaemonSet[]): Found<readonly DaemonPodOnNode[]> | undefined;
   /** Ends the watches of other DaemonSets. Asks for the awaited ones only if there is a watch. */
   retain(awaited: () => Iterable<{ readonly uid: string }>): void;
   stop(): Promise<void>;
@@ -36,7 +36,7 @@ export function watchDaemonSetPods(
 ): DaemonSetPods {
   const watches = podWatches(run, client, RESOURCE, daemonSets, onChange);
   return {
-    on({ name: node }, awaited) {
+    readOrWatch({ name: node }, awaited) {
       const existing = awaited.flatMap((one) => daemonSets.get(one.name, one.namespace) ?? []);
       const further = existing.filter(({ uid }) => !watches.get(uid));
       const pods = further.reduce((sum, { value }) => sum + value.status.desired, watches.expectedPods());

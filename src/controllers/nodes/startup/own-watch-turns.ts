@@ -10,11 +10,14 @@ const TURN_CHECK_MS = 10_000;
 /** Watches of the objects of single nodes. If too many nodes need one, they get it in turn. */
 export interface OwnWatchTurns<T> extends Pick<WatchesByNode<T>, 'has' | 'share' | 'unshare'> {
   /** The objects of the node. Starts to watch them, until {@link end} or the end of its turn. Undefined if the node has to wait, or shares a watch. */
-  on(node: string): Found<readonly T[]> | undefined;
-  /** The node waits for its turn, until {@link leave} or {@link end}, and shares no watch. `onChange` is called when its turn has come. */
+  readOrWatch(node: string): Found<readonly T[]> | undefined;
+  /**
+   * The node waits for its turn, and shares no watch. `onChange` is called when its turn has come. It waits until {@link readOrWatch} begins its watch, or
+   * until {@link leave} or {@link end}.
+   */
   queue(node: string): void;
   isQueued(node: string): boolean;
-  /** The node does not wait for its turn any more. */
+  /** The node needs no watch of its own any more. */
   leave(node: string): void;
   end(node: string): void;
   stop(): Promise<void>;
@@ -33,7 +36,12 @@ export function watchInTurn<T>(run: Run, options: Omit<WatchesByNodeOptions<T>, 
     has: watches.has,
     share: watches.share,
     unshare: watches.unshare,
-    on: (node) => (watches.has(node) || isNext(node) ? watches.on(node) : undefined),
+    readOrWatch(node) {
+      const found = watches.has(node) || isNext(node) ? watches.readOrWatch(node) : undefined;
+      // The nodes behind it gain nothing: the watch that was free for it is taken.
+      if (found !== undefined) queued.delete(node);
+      return found;
+    },
     queue(node) {
       watches.unshare(node);
       queued.add(node);

@@ -3,7 +3,6 @@ import { listReplicas } from '../../../cluster/installation/replica-pods.ts';
 import type { ServiceRef } from '../../../cluster/installation/service-ref.ts';
 import type { CompiledTaintPolicy } from '../../../policy/compiled-taint-policy.ts';
 import type { ReplicaPod } from '../../../scheduling/replica-spread.ts';
-import type { SyncState } from '../../cluster-watches.ts';
 import { type Controller, type Run, startControllerReconciler } from '../../controller.ts';
 
 /** The tolerations of the replicas are read at this interval while a policy has a startup taint. */
@@ -13,7 +12,6 @@ export interface ReplicaPodsOptions {
   readonly client: ApiClient;
   /** The Service whose pods are the replicas. */
   readonly service: ServiceRef;
-  readonly daemonSets: Pick<SyncState, 'synced'>;
   readonly compiled: () => readonly CompiledTaintPolicy[];
   /** Called after each read. */
   readonly onChange: () => void;
@@ -28,14 +26,13 @@ export interface ReplicaPods extends Controller {
 }
 
 export function startReplicaPods(run: Run, options: ReplicaPodsOptions): ReplicaPods {
-  const { client, service, daemonSets, compiled, onChange } = options;
+  const { client, service, compiled, onChange } = options;
   let replicas: readonly ReplicaPod[] = [];
   const reading = startControllerReconciler(run, 'startup-replicas', read);
   return { current: () => replicas, restart: reading.restart, stop: reading.stop };
 
   async function read(): Promise<number | undefined> {
     if (compiled().every(({ untilReady }) => untilReady.length === 0)) return undefined;
-    await daemonSets.synced;
     replicas = await listReplicas(client, service);
     onChange();
     return CHECK_AGAIN_MS;

@@ -17,15 +17,15 @@ export interface PodsOnNode {
    * The pods on the node, at least those of these DaemonSets that were created for it. Starts to watch them. NotPermitted if some of them may not be listed,
    * and Unread until all of them have been listed.
    */
-  of(awaited: readonly ReadyDaemonSet[]): Found<readonly DaemonPodOnNode[]>;
+  read(awaited: readonly ReadyDaemonSet[]): Found<readonly DaemonPodOnNode[]>;
   /** Ends the step. The node gets a watch of its own in turn if some of the pods need one. If none were read, it no longer waits, and its watches end. */
-  end(): void;
+  endStep(): void;
 }
 
 /** The pods on the nodes that wait. */
 export interface StartupPods {
   /** Begins a step of the node. Each taint reads pods, and the watches of the node are chosen for all of them together. */
-  on(node: AskedNode): PodsOnNode;
+  beginStep(node: AskedNode): PodsOnNode;
   /** A DaemonSet was added, changed or deleted, or policies no longer name it. */
   retain: DaemonSetPods['retain'];
   /** Watches the new pods of these DaemonSets, which nodes will wait for. */
@@ -72,18 +72,18 @@ export function watchStartupPods(
   });
 
   return {
-    on(node) {
+    beginStep(node) {
       const { name } = node;
       let isRead = false;
       let needsTurn = false;
       return {
-        of(awaited) {
+        read(awaited) {
           isRead = true;
           const found = find(node, awaited);
           needsTurn ||= found === undefined;
           return found ?? 'Unread';
         },
-        end() {
+        endStep() {
           if (!isRead) end(name);
           else if (needsTurn) own.queue(name);
           else own.leave(name);
@@ -101,13 +101,13 @@ export function watchStartupPods(
    */
   function find(node: AskedNode, awaited: readonly ReadyDaemonSet[]): Found<readonly DaemonPodOnNode[]> | undefined {
     const { name } = node;
-    const found = createdOn(node, awaited) ?? own.on(name);
+    const found = createdOn(node, awaited) ?? own.readOrWatch(name);
     if (found !== undefined || own.isQueued(name)) return found;
     const inShared = sharedOn(node, awaited);
     if (inShared !== undefined) return inShared;
     // It can no longer share watches, but others may have ended theirs.
     own.unshare(name);
-    return own.on(name);
+    return own.readOrWatch(name);
   }
 
   function createdOn(node: AskedNode, awaited: readonly ReadyDaemonSet[]) {
@@ -115,7 +115,7 @@ export function watchStartupPods(
   }
 
   function sharedOn(node: AskedNode, awaited: readonly ReadyDaemonSet[]) {
-    const found = shared.on(node, awaited);
+    const found = shared.readOrWatch(node, awaited);
     if (found !== undefined) own.share(node.name);
     return found;
   }

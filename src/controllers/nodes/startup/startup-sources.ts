@@ -12,7 +12,7 @@ export interface StartupWatches {
   readonly daemonSets: Pick<WatchedDaemonSets, 'get' | 'entries' | 'unreadable'> &
     Pick<SyncState, 'isSynced' | 'isRefused'>;
   /** Those on the node. */
-  readonly pods: Pick<PodsOnNode, 'of'>;
+  readonly pods: Pick<PodsOnNode, 'read'>;
   /** That of the node. */
   readonly csiNode: Pick<CsiNodeOfNode, 'read'>;
   readonly rights: Pick<Rights, 'permits'>;
@@ -27,7 +27,7 @@ export function sourcesOf({ daemonSets, pods, csiNode, rights }: StartupWatches)
         all: daemonSets.entries,
         unreadable: daemonSets.unreadable,
       })),
-    pods: (awaited) => ifPermitted('listPods', () => pods.of(awaited)),
+    pods: (awaited) => ifPermitted('listPods', () => pods.read(awaited)),
     csiNode: () => ifPermitted('listCsiNodes', csiNode.read),
   };
 

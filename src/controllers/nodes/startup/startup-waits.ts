@@ -52,7 +52,7 @@ export interface StartupWaits extends Controller {
    */
   duringStep<T>(node: StoredNode, step: (blockers: StartupFacts['blockers']) => T): T;
   /** Notes what the node waits for now, and records taints that are overdue. */
-  observe(entry: NodeEntry, step: StartupStep): void;
+  noteWaiting(entry: NodeEntry, step: StartupStep): void;
   /** Records changes that were written. */
   recordWritten(entry: NodeEntry, changes: StartupChanges): void;
   /** The API server refused such changes, or did not store them. */
@@ -62,7 +62,7 @@ export interface StartupWaits extends Controller {
   /** What the startup taints of the node wait for, in words. */
   startupOn(node: string): string | undefined;
   /** Whether startup taints of the node wait, or a write of them had no effect. */
-  hasProblems(node: string): boolean;
+  isTracked(node: string): boolean;
   problems(): readonly ReportedProblem[];
 }
 
@@ -76,7 +76,7 @@ export function startStartupWaits(run: Run, options: StartupWaitsOptions): Start
   const asking = new Set<string>();
   kept.onForget((node) => asking.delete(node));
   const writeFaults = trackWriteFaults(kept, onChange);
-  const replicas = startReplicaPods(run, { client, service, daemonSets, compiled, onChange });
+  const replicas = startReplicaPods(run, { client, service, compiled, onChange });
   const pods = watchStartupPods(run, client, daemonSets, kept, (node) => {
     if (node === undefined) checkAsking();
     else if (asking.has(node)) check(node);
@@ -116,24 +116,24 @@ export function startStartupWaits(run: Run, options: StartupWaitsOptions): Start
     duringStep(node, step) {
       const { name } = node;
       asking.delete(name);
-      const podsOnNode = pods.on(node);
-      const csiNode = csiNodes.of(name);
+      const podsOnNode = pods.beginStep(node);
+      const csiNode = csiNodes.beginStep(name);
       const sources = sourcesOf({ daemonSets, pods: podsOnNode, csiNode, rights });
       const result = step(({ parts }, startup) => {
         asking.add(name);
         return startupBlockers(parts, node, sources, startup);
       });
       // An unreadable DaemonSet, for example, is waited for without pods.
-      podsOnNode.end();
-      csiNode.end();
+      podsOnNode.endStep();
+      csiNode.endStep();
       return result;
     },
-    observe: waitingNodes.observe,
+    noteWaiting: waitingNodes.note,
     recordWritten: (entry, changes) => recordStartupChanges(record, entry, changes),
     setWriteFault: (node, changes, fault) => writeFaults.set(node, policiesOf(changes), fault),
     clearWriteFault: writeFaults.clear,
     startupOn: waitingNodes.textOn,
-    hasProblems: (node) => waitingNodes.has(node) || writeFaults.has(node),
+    isTracked: (node) => waitingNodes.has(node) || writeFaults.has(node),
     problems: () =>
       startupProblems({ policies: compiled(), daemonSets, replicas: replicas.current(), waitingNodes, writeFaults }),
     stop: async () => void (await Promise.all([replicas.stop(), pods.stop(), csiNodes.stop()])),

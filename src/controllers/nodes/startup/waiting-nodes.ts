@@ -20,7 +20,7 @@ export const MAX_NODE_TEXT = 600;
 /** What each node waits for with its startup taints, by its last step. */
 export interface WaitingNodes {
   /** Notes what the node waits for now, and records taints that are overdue, each once. */
-  observe(node: Entry<ClusterNode>, step: Pick<StartupStep, 'waiting'>): void;
+  note(node: Entry<ClusterNode>, step: Pick<StartupStep, 'waiting'>): void;
   /** Whether startup taints of the node wait. */
   has(node: string): boolean;
   /** What the startup taints of the node wait for, in words. */
@@ -43,7 +43,7 @@ interface Wait {
 export function trackWaitingNodes(kept: PerNode, record: RecordOnNode, onChange: () => void): WaitingNodes {
   const waits = kept.map<Wait>();
   return {
-    observe(node, { waiting }) {
+    note(node, { waiting }) {
       const { name, uid } = node;
       const last = waits.get(name);
       const recorded = recordOverdue(record, node, waiting, last?.uid === uid ? last.recorded : new Set());

@@ -30,7 +30,7 @@ export interface WatchesByNodeOptions<T> {
 /** Watches of the objects of single nodes: what they cost depends on the nodes that wait, and not on the size of the cluster. */
 export interface WatchesByNode<T> {
   /** The objects of the node. Starts to watch them, until {@link end}. Undefined if too many nodes are watched, or if the node shares a watch. */
-  on(node: string): Found<readonly T[]> | undefined;
+  readOrWatch(node: string): Found<readonly T[]> | undefined;
   /** The node shares a watch, until {@link unshare} or {@link end}. */
   share(node: string): void;
   unshare(node: string): void;
@@ -50,7 +50,7 @@ export function watchByNode<T>(run: Run, options: WatchesByNodeOptions<T>): Watc
   const sharing = new Set<string>();
 
   return {
-    on(node) {
+    readOrWatch(node) {
       const watch = sharing.has(node) ? undefined : watchOf(node);
       if (watch === undefined) return undefined;
       const { objects } = watch;

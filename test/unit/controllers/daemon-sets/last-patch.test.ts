@@ -1,7 +1,7 @@
 import { expect, it, vi } from 'vitest';
 import type { ClusterDaemonSet } from '../../../../src/cluster/objects/cluster-objects.ts';
 import type { Entry } from '../../../../src/cluster/watch/cached-objects.ts';
-import type { Outcome, Written } from '../../../../src/controllers/daemon-sets/daemon-set-writer.ts';
+import type { LostPatchOutcome, PatchOutcome } from '../../../../src/controllers/daemon-sets/daemon-set-writer.ts';
 import { lastPatch } from '../../../../src/controllers/daemon-sets/last-patch.ts';
 import type { RunningDaemonSet } from '../../../../src/controllers/daemon-sets/running-daemon-set.ts';
 import { stopClock } from '../../stopped-clock.ts';
@@ -10,7 +10,7 @@ const entryOf = (resourceVersion: string, uid = 'u') =>
   ({ name: 'cni', namespace: 'a', uid, resourceVersion }) as Entry<ClusterDaemonSet>;
 
 /** A patch of the version 1 that ended so. `unanswered`: the client throws. */
-async function startWith(written: Written | 'unanswered', outcome: Outcome = 'unchanged') {
+async function startWith(written: PatchOutcome | 'unanswered', outcome: LostPatchOutcome = 'unchanged') {
   stopClock();
   const cache: { entry: Entry<ClusterDaemonSet> | undefined; isUnreadable: boolean } = {
     entry: entryOf('1'),
@@ -33,7 +33,7 @@ async function startWith(written: Written | 'unanswered', outcome: Outcome = 'un
   return { patch, cache };
 }
 
-it.each<{ written: Written | 'unanswered'; state: string | undefined }>([
+it.each<{ written: PatchOutcome | 'unanswered'; state: string | undefined }>([
   { written: { resourceVersion: '2' }, state: 'Written' },
   { written: 'changed', state: undefined },
   { written: { refused: 'denied', mayArrive: false }, state: undefined },
@@ -54,7 +54,7 @@ it('a patch without an answer is Sent until it can no longer arrive', async () =
   expect(patch.state()).toBeUndefined();
 });
 
-it.each<{ outcome: Outcome; state: string | undefined }>([
+it.each<{ outcome: LostPatchOutcome; state: string | undefined }>([
   { outcome: { resourceVersion: '2' }, state: 'Written' },
   { outcome: 'changed', state: undefined },
 ])('tells once that a patch without an answer ended with $outcome', async ({ outcome, state }) => {

@@ -65,6 +65,23 @@ it('also while the API server refuses another one, which is tried again', async 
   expect([...policies]).toEqual(['c', 'b']);
 });
 
+it('also while the API server refuses another one of the same entry', async () => {
+  const { policies, refused, lead, messages } = rig({ 'a.yaml': `${policy('a')}\n---\n${policy('b')}` });
+  refused.add('b');
+  await lead();
+  expect([...policies]).toEqual(['a']);
+  policies.delete('a');
+  await vi.advanceTimersByTimeAsync(30_000);
+  expect([...policies]).toEqual([]);
+  refused.clear();
+  await vi.advanceTimersByTimeAsync(30_000);
+  expect([...policies]).toEqual(['b']);
+  expect(messages().filter((message) => String(message).includes('created'))).toEqual([
+    'TaintPolicy a created, as a default policy',
+    'TaintPolicy b created, as a default policy',
+  ]);
+});
+
 it.each([
   { why: 'it is not complete', text: 'kind: TaintPolicy', problem: 'apiVersion is missing' },
   {

@@ -448,6 +448,22 @@ describe('a taint that another writer removes repeatedly', () => {
     expect(onProblems).toHaveBeenCalledTimes(1);
   });
 
+  it('is named with its writer, also if the leader sets another taint of the node in the same step', async () => {
+    const also = rule('Restore', { key: 'other', effect: 'NoSchedule', ensure: 'Always' });
+    const { change, taintsOf, events, repair } = startRepair({ ...restore, q: also }, [nodeEntry('n0', [gpu, other])]);
+    for (let time = 0; time < 3; time++) {
+      change('n0', { taints: [other] });
+      await settle();
+    }
+    change('n0', { taints: [] });
+    await settle();
+    expect(taintsOf('n0')).toEqual([other]);
+    const writer = 'field manager "other-writer" (Update)';
+    const conflict = events.find(({ regarding, reason }) => regarding.kind === 'Node' && reason === 'TaintConflict');
+    expect(conflict?.note).toContain(writer);
+    expect(repair.problems()).toMatchObject([{ reason: 'TaintConflict', message: expect.stringContaining(writer) }]);
+  });
+
   it('is no conflict before the watch shows the last of three writes', async () => {
     const { repair, change, delayWatch, writes, said, taintsOf } = startRepair(restore, bare(1));
     await settle();

@@ -48,8 +48,8 @@ function startWatches() {
     onChange: vi.fn(),
     endShared,
   };
-  const takePlaces = (watches: { readonly on: (node: string) => unknown }) => {
-    for (let index = 0; index < MAX_SINGLE_WATCHES; index++) watches.on(`n${index}`);
+  const takePlaces = (watches: { readonly readOrWatch: (node: string) => unknown }) => {
+    for (let index = 0; index < MAX_SINGLE_WATCHES; index++) watches.readOrWatch(`n${index}`);
   };
   return { api, options, takePlaces };
 }
@@ -58,7 +58,7 @@ describe('after its end, nothing of a node is left:', () => {
   it('neither its own watch, nor its share of another one', async () => {
     const { api, options } = startWatches();
     const watches = watchByNode(api.run, options);
-    watches.on('n1');
+    watches.readOrWatch('n1');
     watches.share('n2');
     expect([watches.has('n1'), watches.sharing.has('n2')]).toEqual([true, true]);
     watches.end('n1');
@@ -87,7 +87,7 @@ describe('after its end, nothing of a node is left:', () => {
     takePlaces(watches);
     await vi.advanceTimersByTimeAsync(0);
     watches.end('n0');
-    watches.on('n0-again');
+    watches.readOrWatch('n0-again');
     await vi.advanceTimersByTimeAsync(0);
     watches.queue('late');
     await vi.advanceTimersByTimeAsync(60_000);
@@ -122,8 +122,8 @@ describe('after one call, nothing of a deleted Node is left:', () => {
     const pods = watchStartupPods(api.run, api.client, { get: () => daemonSet }, kept, () => {});
     const csiNodes = watchCsiNodes(api.run, api.client, kept, () => {});
     for (const name of ['n1', 'n2']) {
-      pods.on({ name, createdAt: 0 }).of([CNI]);
-      csiNodes.of(name).read();
+      pods.beginStep({ name, createdAt: 0 }).read([CNI]);
+      csiNodes.beginStep(name).read();
     }
     await expect.poll(api.watching).toBe(4);
     kept.forget('n1');
@@ -140,7 +140,7 @@ describe('after one call, nothing of a deleted Node is left:', () => {
     const pods = watchStartupPods(api.run, api.client, { get: () => daemonSet }, kept, () => {});
     pods.watchNew([daemonSet]);
     await vi.advanceTimersByTimeAsync(0);
-    const on = (name: string) => pods.on({ name, createdAt: Date.now() + 60_000 }).of([CNI]);
+    const on = (name: string) => pods.beginStep({ name, createdAt: Date.now() + 60_000 }).read([CNI]);
     for (const node of ['n1', 'n2']) expect(on(node)).toEqual({ value: [] });
     await vi.advanceTimersByTimeAsync(60_000);
     kept.forget('n1');
@@ -199,7 +199,7 @@ describe('after one call, nothing of a deleted Node is left:', () => {
     };
     const boot = (name: string) => steps.takeStep(entry(name, 'B'));
     for (const name of ['n1', 'n2'])
-      steps.observe({ type: 'modified', entry: entry(name, 'B'), previous: entry(name, 'A') });
+      steps.noteReboot({ type: 'modified', entry: entry(name, 'B'), previous: entry(name, 'A') });
     // It has the turn.
     boot('first');
     kept.forget('n1');

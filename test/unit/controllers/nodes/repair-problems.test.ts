@@ -43,6 +43,20 @@ it('the other writer of a taint in conflict is read once, and named in every pol
   );
 });
 
+it('taints whose conflicts are new together have one writer, which is read once, also for an earlier one without a writer', async () => {
+  const { problems, request } = track();
+  request.mockResolvedValueOnce({ metadata: { managedFields: [] } });
+  await problems.setConflicts('n1', conflictsOf(['dedicated'], 'p'));
+  expect(problems.otherWriterOf('n1', gpu)).toBeUndefined();
+  request.mockClear();
+  await problems.setConflicts('n1', conflictsOf(['dedicated', 'k1', 'k2'], 'p'));
+  expect(request).toHaveBeenCalledTimes(1);
+  const writers = ['dedicated', 'k1', 'k2'].map((key) => problems.otherWriterOf('n1', { ...gpu, key }));
+  expect(writers).toEqual(Array(3).fill('field manager "nodectl" (Update)'));
+  await problems.setConflicts('n1', conflictsOf(['k1'], 'p'));
+  expect(request).toHaveBeenCalledTimes(1);
+});
+
 it('a message names only so many taints, and no writer where none is known', async () => {
   const { problems } = track([]);
   const keys = Array.from({ length: 20 }, (_, index) => `k${index}`);

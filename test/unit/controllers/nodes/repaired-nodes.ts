@@ -19,7 +19,7 @@ import type { Policies } from '../../judge/node-drifts.ts';
 import { policySet } from '../../policy/policies.ts';
 import { ALL_READ } from '../readings.ts';
 import { nodeEntry } from './node-entries.ts';
-import { watchedObjects } from './watched-objects.ts';
+import { type WatchedObject, watchedObjects } from './watched-objects.ts';
 
 /** The merge patch that is sent for a Node. */
 export interface NodePatch {
@@ -30,7 +30,7 @@ export interface NodePatch {
   readonly spec?: { readonly taints: readonly Taint[] };
 }
 
-/** What managedFields say of every node. */
+/** What managedFields say of a node whose taints the leader has not written last. */
 const FOREIGN_FIELDS = [
   {
     manager: 'other-writer',
@@ -64,6 +64,8 @@ export function startRepair(
     readonly now?: () => Date;
     /** By default there are none, which is known. */
     readonly daemonSets?: ClusterSources['daemonSets'];
+    /** The pods of taintkeeper. Without them, its Service does not exist. */
+    readonly replicas?: readonly WatchedObject[];
   } = {},
 ) {
   const {
@@ -71,10 +73,13 @@ export function startRepair(
     nodesSynced = Promise.resolve(),
     now = () => new Date(),
     daemonSets = NO_DAEMON_SETS,
+    replicas = [],
   } = options;
   const cluster = new Map(nodes.map((node) => [node.name, node]));
   /** What the cache has of nodes whose watch is late. */
   const delayed = new Map<string, Entry<ClusterNode>>();
+  /** The nodes whose taints the leader has written last: that write takes over the field. */
+  const ownTaints = new Set<string>();
   const writes: { readonly name: string; readonly patch: NodePatch }[] = [];
   const events: RecordedEvent[] = [];
   const { log, lines } = captureLog();
@@ -92,17 +97,22 @@ export function startRepair(
   let versions = 1;
   let compiled = policySet({ taint: policies }, { audit });
 
-  const pods = watchedObjects().client;
+  const { client: pods, put } = watchedObjects();
+  for (const replica of replicas) put(replica);
   const client: Pick<ApiClient, 'request' | 'lines' | 'now'> = {
     now,
     lines: pods.lines,
     async request<T>(method: Parameters<ApiClient['request']>[0], path: string, sent: RequestOptions = {}): Promise<T> {
       if (path.endsWith('/pods')) return pods.request<T>(method, path, sent);
+      if (path.includes('/services/')) {
+        if (replicas.length === 0) throw absent(method, path);
+        return { spec: { selector: { app: 'taintkeeper' } } } as T;
+      }
       const name = path.replace('/api/v1/nodes/', '');
       if (method === 'GET') {
         const found = cluster.get(name);
         if (!found) throw absent(method, path);
-        return nodeObject(found) as T;
+        return objectOf(found) as T;
       }
       const patch = sent.body as NodePatch;
       writes.push({ name, patch });
@@ -121,9 +131,15 @@ export function startRepair(
       };
       // The API server stores no new version of an object that is left as it was.
       if (Object.keys(changed).length > 0) change(name, changed);
-      return nodeObject(cluster.get(name) ?? node) as T;
+      if ('taints' in changed) ownTaints.add(name);
+      return objectOf(cluster.get(name) ?? node) as T;
     },
   };
+
+  function objectOf({ name, uid, resourceVersion, value: { taints } }: Entry<ClusterNode>) {
+    const managedFields = ownTaints.has(name) ? [] : FOREIGN_FIELDS;
+    return { metadata: { name, uid, resourceVersion, managedFields }, spec: { taints } };
+  }
 
   /** Writes the node as somebody else does; the watch tells of it. */
   function change(name: string, value: Partial<ClusterNode>, how: { readonly isListed?: true } = {}): void {
@@ -131,6 +147,7 @@ export function startRepair(
     const before = previous ?? nodeEntry(name);
     const entry = { ...before, resourceVersion: String(++versions), value: { ...before.value, ...value } };
     cluster.set(name, entry);
+    if ('taints' in value) ownTaints.delete(name);
     if (delayed.has(name)) return;
     nodeChanges.next(previous ? { type: 'modified', entry, previous, ...how } : { type: 'added', entry });
   }
@@ -220,8 +237,4 @@ export function startRepair(
     messages: () => lines().map(({ msg }) => msg),
     metric: (name: string) => metrics.registry.getSingleMetricAsString(name),
   };
-}
-
-function nodeObject({ name, uid, resourceVersion, value: { taints } }: Entry<ClusterNode>) {
-  return { metadata: { name, uid, resourceVersion, managedFields: FOREIGN_FIELDS }, spec: { taints } };
 }

@@ -2,9 +2,12 @@ import { setImmediate } from 'node:timers/promises';
 import { afterEach, expect, it, onTestFinished, vi } from 'vitest';
 import type { ApiClient } from '../../../../src/cluster/client/api-client.ts';
 import { ApiError } from '../../../../src/cluster/client/api-error.ts';
+import { type ClusterDaemonSet, projectDaemonSet } from '../../../../src/cluster/objects/cluster-objects.ts';
 import { viewPolicy } from '../../../../src/cluster/policies/policy-object.ts';
+import type { Entry } from '../../../../src/cluster/watch/cached-objects.ts';
 import { createReports } from '../../../../src/controllers/reports.ts';
 import { startPolicyStatus } from '../../../../src/controllers/status/status-controller.ts';
+import type { PolicyStatus } from '../../../../src/policy/reporting/policy-status.ts';
 import type { TolerationPolicySpec } from '../../../../src/policy/toleration-policy.ts';
 import { createSubject } from '../../../../src/runtime/source.ts';
 import { captureLog } from '../../captured-log.ts';
@@ -21,12 +24,25 @@ const NAMES = ['a', 'b', 'c'];
 /** By the API server's clock, which is not that of this machine. */
 const API_TIME = new Date('2020-01-01T00:00:00Z');
 
+interface Rig {
+  readonly onEvaluation?: () => void;
+  /** The field of a status that the definition does not have. */
+  readonly pruned?: string;
+  /** The names of DaemonSets that lack the tolerations of the policies. */
+  readonly daemonSets?: readonly string[];
+}
+
 /** Policies `a`, `b` and `c`, none of which has a status. The API server refuses that of `a` until told otherwise. */
-function startWithRefusal(onEvaluation: () => void = () => {}, pruned?: string) {
-  const stored = new Map<string, unknown>();
-  const spec: TolerationPolicySpec = { mode: 'Mutate', daemonSets: { namespaces: ['*'] } };
+function startWithRefusal({ onEvaluation, pruned, daemonSets = [] }: Rig = {}) {
+  const stored = new Map<string, PolicyStatus>();
+  const spec: TolerationPolicySpec = {
+    mode: 'Mutate',
+    daemonSets: { namespaces: ['*'] },
+    tolerations: [{ key: 'k', operator: 'Exists' }],
+  };
   const tried: unknown[] = [];
-  const counted: number[] = [];
+  const counted: Readonly<Record<string, number>>[] = [];
+  const pending = new Set<string>();
   const sentTimes = new Set<unknown>();
   let refuses = true;
   const client = {
@@ -40,16 +56,15 @@ function startWithRefusal(onEvaluation: () => void = () => {}, pruned?: string) 
         conditions?: readonly { lastTransitionTime: string }[];
       };
       for (const { lastTransitionTime } of conditions) sentTimes.add(lastTransitionTime);
-      if (pruned === undefined) return undefined;
       const sent = Object.entries(body.at(-1)?.value ?? {});
       const status = Object.fromEntries(sent.filter(([field]) => field !== pruned));
-      stored.set(path.split('/').at(-2) ?? '', status);
+      stored.set(path.split('/').at(-2) ?? '', status as PolicyStatus);
       return { status };
     },
   };
   const reports = createReports();
   const news = createSubject();
-  reports.add('nodes', { changes: news, conditions: () => [] });
+  reports.add('nodes', { changes: news, conditions: ({ name }) => (pending.has(name) ? 'pending' : []) });
   const snapshot = {
     policies: [],
     compiled: policySet({ toleration: Object.fromEntries(NAMES.map((name) => [name, spec])) }),
@@ -59,7 +74,12 @@ function startWithRefusal(onEvaluation: () => void = () => {}, pruned?: string) 
     client: client as unknown as ApiClient,
     namespace: 'taintkeeper',
     nodes: { ...ALL_READ, entries: () => [], news: createSubject() },
-    daemonSets: { ...ALL_READ, entries: () => [], unreadable: () => [], changes: createSubject<never>() },
+    daemonSets: {
+      ...ALL_READ,
+      entries: () => daemonSets.map(daemonSetEntry).values(),
+      unreadable: () => [],
+      changes: createSubject<never>(),
+    },
     nodeRecords: { recordOf: () => undefined, changes: createSubject<string>() },
     policies: {
       objects: () =>
@@ -77,13 +97,16 @@ function startWithRefusal(onEvaluation: () => void = () => {}, pruned?: string) 
     reports,
     patchedBy: () => [],
     stuckPods() {
-      onEvaluation();
+      onEvaluation?.();
       return [];
     },
   };
   const stopping = new AbortController();
   const { log, lines } = captureLog();
-  const run = runOf(stopping, log, { violating: (findings) => void counted.push(findings.length) });
+  const run = runOf(stopping, log, {
+    violating: (findings) =>
+      void counted.push(Object.fromEntries(findings.map(({ policy, count }) => [policy, count]))),
+  });
   const controller = startPolicyStatus(run, options);
   onTestFinished(() => {
     stopping.abort();
@@ -94,6 +117,8 @@ function startWithRefusal(onEvaluation: () => void = () => {}, pruned?: string) 
     tried,
     sentTimes,
     counted,
+    pending,
+    violatorsOf: (name: string) => stored.get(name)?.violators,
     lines,
     accept() {
       refuses = false;
@@ -105,7 +130,7 @@ it('a status that the API server refuses delays none of the others, and is tried
   const { tried, sentTimes, counted, lines, accept } = startWithRefusal();
   await expect.poll(() => tried.slice(0, 4)).toEqual(['a', 'b', 'c', 'a']);
   expect(lines().map(({ msg }) => msg)).toEqual([expect.stringMatching(/^policy-status-write: a: .*Too long/)]);
-  expect(counted).toEqual([3]);
+  expect(counted).toEqual([{ a: 0, b: 0, c: 0 }]);
   accept();
   await expect.poll(() => lines().at(-1)?.msg).toBe('policy-status-write: it works again');
   // Each of the others was written once.
@@ -116,7 +141,7 @@ it('a status that the API server refuses delays none of the others, and is tried
 it('a status of which an older definition prunes a field is written once', async () => {
   vi.useFakeTimers();
   let evaluations = 0;
-  const { tried, accept, news } = startWithRefusal(() => void evaluations++, 'matched');
+  const { tried, accept, news } = startWithRefusal({ onEvaluation: () => void evaluations++, pruned: 'matched' });
   accept();
   while (evaluations < 4) {
     news.next();
@@ -130,9 +155,11 @@ it('news that comes during an evaluation cuts the back-off of a refused status s
   // The longest pauses.
   vi.spyOn(Math, 'random').mockReturnValue(1);
   let evaluations = 0;
-  const { news, lines, accept } = startWithRefusal(() => {
-    evaluations++;
-    if (evaluations === 4) news.next();
+  const { news, lines, accept } = startWithRefusal({
+    onEvaluation() {
+      evaluations++;
+      if (evaluations === 4) news.next();
+    },
   });
   // One each minute: the back-off is at its longest pause by then.
   while (evaluations < 4) await pass(100);
@@ -144,6 +171,33 @@ it('news that comes during an evaluation cuts the back-off of a refused status s
   expect(evaluations).toBe(5);
   expect(lines().at(-1)?.msg).toBe('policy-status-write: it works again');
 });
+
+it('a policy that controllers are still to report on keeps its violators and its count', async () => {
+  vi.useFakeTimers();
+  const names = Array.from({ length: 12 }, (_, index) => `d${index + 10}`);
+  const { tried, counted, pending, violatorsOf, news, accept } = startWithRefusal({ daemonSets: names });
+  accept();
+  const evaluateAgain = async () => {
+    news.next();
+    await pass(6_000);
+  };
+  await evaluateAgain();
+  const named = names.slice(0, 10).map((name) => `apps/${name}`);
+  expect(violatorsOf('a')).toEqual(named);
+  pending.add('a');
+  await evaluateAgain();
+  pending.delete('a');
+  await evaluateAgain();
+  expect(counted.slice(-2)).toEqual(Array(2).fill({ a: 12, b: 12, c: 12 }));
+  expect(violatorsOf('a')).toEqual(named);
+  expect(tried).toEqual(['a', 'b', 'c']);
+});
+
+function daemonSetEntry(name: string): Entry<ClusterDaemonSet> {
+  const id = { namespace: 'apps', name, uid: name, resourceVersion: '1' };
+  const value = projectDaemonSet({ metadata: id, spec: { selector: {}, template: { metadata: {}, spec: {} } } });
+  return { ...id, value };
+}
 
 /** Time passes. Evaluations make pauses that are not timers. */
 async function pass(ms: number): Promise<void> {

@@ -20,13 +20,13 @@ function start() {
     onChange,
     /** Takes a step of the node that reads its CSINode. */
     read(name: string) {
-      const step = csiNodes.of(name);
+      const step = csiNodes.beginStep(name);
       const found = step.read();
-      step.end();
+      step.endStep();
       return found;
     },
     /** Takes one that does not. */
-    end: (name: string) => csiNodes.of(name).end(),
+    end: (name: string) => csiNodes.beginStep(name).endStep(),
     stop: csiNodes.stop,
   };
 }

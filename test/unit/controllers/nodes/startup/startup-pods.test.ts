@@ -45,9 +45,9 @@ function start(desired = 0) {
   const pods = watchStartupPods(api.run, api.client, { get }, kept, onChange);
   /** One step of the node, each of whose taints waits for some DaemonSets. */
   const stepOf = (name: string, createdAt: number, taints: readonly (typeof CNI)[][]) => {
-    const onNode = pods.on({ name, createdAt });
-    const found = taints.map((awaited) => onNode.of(awaited));
-    onNode.end();
+    const onNode = pods.beginStep({ name, createdAt });
+    const found = taints.map((awaited) => onNode.read(awaited));
+    onNode.endStep();
     return found;
   };
   const noLongerWaits = (name: string) => void stepOf(name, 0, []);

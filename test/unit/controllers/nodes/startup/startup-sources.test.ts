@@ -16,7 +16,7 @@ async function start(status: number | undefined) {
   const api = watchedObjects();
   api.refuse(status);
   const { daemonSets, stop } = watchCluster(api.run, api.client);
-  const unused = { of: () => 'Unread' as const, read: () => 'Unread' as const };
+  const unused = { read: () => 'Unread' as const };
   const rights = { permits: () => true };
   const sources = sourcesOf({ daemonSets, pods: unused, csiNode: unused, rights });
   await daemonSets.tried;

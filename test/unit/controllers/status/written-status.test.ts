@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { isToWrite } from '../../../../src/controllers/status/stored-status.ts';
+import { isToWrite } from '../../../../src/controllers/status/written-status.ts';
 
 const A = { matched: 1 };
 const PRUNED = { matched: 2 };

@@ -20,7 +20,7 @@ const MAX_NAMED = 8;
  * mode Audit, and for pools of which it is not certain that the policy selects all nodes.
  * @param hidden why some pools cannot be read; empty if all can
  */
-export function poolCondition(
+export function poolNote(
   policy: CompiledTaintPolicy,
   undeclared: readonly UndeclaredTaint[],
   hidden: readonly string[],

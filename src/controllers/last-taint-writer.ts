@@ -7,7 +7,7 @@ import { describeOwner, fieldOwner, managedFieldsOf } from '../objects/managed-f
  * has no owner.
  * @throws ApiError
  */
-export async function otherWriterOf(client: Pick<ApiClient, 'request'>, name: string): Promise<string | undefined> {
+export async function lastTaintWriter(client: Pick<ApiClient, 'request'>, name: string): Promise<string | undefined> {
   const node = await findObject(client, `/api/v1/nodes/${name}`);
   const owner = node === undefined ? undefined : fieldOwner(managedFieldsOf(node), ['spec', 'taints']);
   if (!owner) return undefined;
