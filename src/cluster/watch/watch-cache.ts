@@ -2,6 +2,7 @@ import { createBackOff, retryAfterOf } from '../../runtime/back-off.ts';
 import { startDeadline } from '../../runtime/deadline.ts';
 import { followFault } from '../../runtime/fault-log.ts';
 import { pause } from '../../runtime/pause.ts';
+import { startTimer } from '../../runtime/timer.ts';
 import type { ApiClient } from '../client/api-client.ts';
 import { isExpired, isForbidden, isNotServed } from '../client/api-error.ts';
 import { listPages } from '../list/list-pages.ts';
@@ -36,7 +37,8 @@ const EARLY_MS = 1_000;
  * Lists and watches a path until stopped, in every state of the connection and the API server:
  * - Known objects stay while the API server is unreachable, does not know the path, or refuses.
  * - A list is compared with the known objects, so they are never removed all at once. It is requested at the start, about once an hour, when events
- * are no longer available (410), and when etcd was set back to an earlier state. Where the objects are few, the list is the beginning of the watch.
+ * are no longer available (410), and when etcd was set back to an earlier state. Where the objects are few, the list is the beginning of the watch. If
+ * that is not complete in time, the objects are listed page by page.
  * - A dead connection is noticed within 35 s, see {@link WATCH_TIMINGS}.
  */
 export function watchResource<T>(options: WatchOptions<T>): WatchCache<T> {
@@ -61,6 +63,8 @@ export function watchResource<T>(options: WatchOptions<T>): WatchCache<T> {
   let position = FIRST_POSITION;
   let current: { readonly at: number; readonly tick: number } | undefined;
   let state: WatchState | undefined;
+  /** Whether the next list may be the beginning of the watch. */
+  let mayStream = options.isStreamed ?? false;
 
   const running = run();
 
@@ -88,7 +92,7 @@ export function watchResource<T>(options: WatchOptions<T>): WatchCache<T> {
     while (!signal.aborted) {
       try {
         if (isListDue(position, performance.now())) {
-          if (options.isStreamed && !withoutStreams.has(client)) {
+          if (mayStream && !withoutStreams.has(client)) {
             await stream();
             continue;
           }
@@ -135,11 +139,16 @@ export function watchResource<T>(options: WatchOptions<T>): WatchCache<T> {
     markCurrent();
     guard('onListed', () => options.onListed?.());
     report({ connected: true }, true);
+    mayStream = options.isStreamed ?? false;
     synced.resolve();
   }
 
-  /** The list and the watch after it in one request. */
+  /**
+   * The list and the watch after it in one request. If it is not complete, pages follow: an API server whose cache is behind etcd answers the next
+   * stream no better.
+   */
   async function stream(): Promise<void> {
+    mayStream = false;
     try {
       await watch(undefined);
     } catch (error) {
@@ -166,6 +175,7 @@ export function watchResource<T>(options: WatchOptions<T>): WatchCache<T> {
     let openedAt: number | undefined;
     /** The keys of the objects so far, until all that exist were sent. */
     let initial = from === undefined ? new Set<string>() : undefined;
+    let completion: NodeJS.Timeout | undefined;
     const start = initial ? INITIAL_EVENTS : { resourceVersion: from };
     try {
       const events = client.lines(path, {
@@ -174,14 +184,21 @@ export function watchResource<T>(options: WatchOptions<T>): WatchCache<T> {
         idleMs: boundMs,
         onOpen() {
           openedAt = performance.now();
+          if (initial) {
+            completion = startTimer(() => bound.abort(incomplete()), timings.streamedListMs).unref();
+            return;
+          }
           fault.ended();
-          if (!initial) report({ connected: true });
+          report({ connected: true });
         },
       });
       for await (const event of events) {
         if (signal.aborted) return;
         if (initial) {
-          if (takeInitialEvent(event, initial)) initial = undefined;
+          if (takeInitialEvent(event, initial)) {
+            clearTimeout(completion);
+            initial = undefined;
+          }
           continue;
         }
         if (needsList(event)) {
@@ -201,8 +218,14 @@ export function watchResource<T>(options: WatchOptions<T>): WatchCache<T> {
       throw error;
     } finally {
       bound.clear();
+      clearTimeout(completion);
       if (openedAt !== undefined && performance.now() - openedAt >= PROGRESS_MS) backOff.reset();
     }
+  }
+
+  /** Not a TimeoutError: the API server may be healthy, so other connections to it are not in doubt. */
+  function incomplete(): Error {
+    return new Error(`not all objects were sent within ${timings.streamedListMs} ms`);
   }
 
   /** @returns whether it is the last one: the list is complete */
@@ -212,6 +235,7 @@ export function watchResource<T>(options: WatchOptions<T>): WatchCache<T> {
     const version = takeEvent(event, path, objects, keys);
     if (!isLast) return false;
     complete(version, keys, jittered(timings.relistMs));
+    fault.ended();
     backOff.reset();
     return true;
   }

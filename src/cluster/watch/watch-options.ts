@@ -8,6 +8,8 @@ export interface WatchTimings {
   readonly watchMs: number;
   /** A watch that the API server has not ended this long after its requested end is dead. */
   readonly graceMs: number;
+  /** A list that is the beginning of a watch is given up if it is not complete this long after the API server accepted it. */
+  readonly streamedListMs: number;
   /** The shortest and the longest pause between failed attempts. */
   readonly backOffMinMs: number;
   readonly backOffMaxMs: number;
@@ -16,12 +18,14 @@ export interface WatchTimings {
 }
 
 /**
- * A half-open connection is noticed at most 35 s after its watch began, because no watch lasts longer than 30 s (a list on it: after 20 s). The cache
- * is current again within 45 s, and after an outage of the API server within 10 s of its recovery plus the time of the lists.
+ * A half-open connection is noticed at most 35 s after its watch began, because no watch lasts longer than 30 s (a list on it, also one that
+ * begins a watch: after 20 s). The cache is current again within 45 s, and after an outage of the API server within 10 s of its recovery plus the time
+ * of the lists.
  */
 export const WATCH_TIMINGS: WatchTimings = {
   watchMs: 30_000,
   graceMs: 5_000,
+  streamedListMs: 10_000,
   backOffMinMs: 100,
   backOffMaxMs: 10_000,
   relistMs: 3_600_000,
