@@ -52,8 +52,11 @@ export interface EventSeriesStore {
    * @param origin a property of a review that its sender cannot forge, such as the sender's address; undefined for an Event of this process
    */
   add(event: RecordedEvent, origin: string | undefined): void;
-  /** The next series to write. It is not discarded before it was written. */
-  next(): EventSeries | undefined;
+  /**
+   * Chooses the next series to write. It is not discarded until it was written, corrected or postponed, or another one comes first. Then it waits again:
+   * if too many wait, this discards one.
+   */
+  choose(): EventSeries | undefined;
   /** The API server has this count now. */
   wrote(series: EventSeries, count: number): void;
   /** The object exists or is gone, contrary to `created`. The series is due again at once, with a new name if the object is gone. */
@@ -156,7 +159,7 @@ export function eventSeriesStore({ settleMs, patchIntervalMs, windowMs }: EventT
       if (!isCombined) similar.set(sharedKey, others + 1);
       waiting.put(series, source);
     },
-    next: waiting.choose,
+    choose: waiting.choose,
     wrote(series, written) {
       const known = endTurn(series);
       if (!known) return;
