@@ -6,10 +6,10 @@ import { startTimer } from '../../runtime/timer.ts';
 import type { ApiClient } from '../client/api-client.ts';
 import { isExpired, isForbidden, isNotServed } from '../client/api-error.ts';
 import { listPages } from '../list/list-pages.ts';
-import { createCachedObjects } from './cached-objects.ts';
+import { createCachedObjects, type Entry, type ObjectName } from './cached-objects.ts';
 import { changedObject, endsInitialEvents, refusesInitialEvents, takeEvent } from './watch-events.ts';
 import { watchFault } from './watch-fault.ts';
-import { jittered, WATCH_TIMINGS, type WatchCache, type WatchOptions, type WatchState } from './watch-options.ts';
+import type { WatchOptions, WatchState } from './watch-options.ts';
 import {
   advanced,
   broken,
@@ -22,6 +22,7 @@ import {
   listed,
   RELIST_RETRY_MS,
 } from './watch-position.ts';
+import { jittered, WATCH_TIMINGS } from './watch-timings.ts';
 
 /** A replica answers requests while it lists, and reads a page at once. Of large objects, fewer fit into a page: see {@link listPages}. */
 const PAGE_SIZE = 100;
@@ -32,6 +33,34 @@ const INITIAL_EVENTS = { sendInitialEvents: true, resourceVersionMatch: 'NotOlde
 const withoutStreams = new WeakSet<ApiClient>();
 /** A watch that the API server ended this much before its requested end was ended early. */
 const EARLY_MS = 1_000;
+
+/** A current copy of the objects of an API path. */
+export interface WatchCache<T> {
+  /** Resolves after the first complete list. Rejects only if stopped before. */
+  readonly synced: Promise<void>;
+  /** Whether the first list is complete. */
+  isSynced(): boolean;
+  /** Whether the right to list or watch is missing, by the last attempt. */
+  isRefused(): boolean;
+  get(name: string, namespace?: string): Entry<T> | undefined;
+  /** Whether the object exists, also if it has never been read: {@link WatchOptions.project} failed for every version. */
+  has(name: string, namespace?: string): boolean;
+  /** Whether its last version could not be read: {@link get} returns an earlier one, or none. */
+  isUnreadable(name: string, namespace?: string): boolean;
+  /** The objects that {@link isUnreadable} is true of. */
+  unreadable(): Iterable<ObjectName>;
+  entries(): Iterable<Entry<T>>;
+  readonly size: number;
+  /**
+   * When the cache was last known to be current, in milliseconds since the epoch: a list was complete, an event or bookmark arrived, or the API
+   * server ended a watch normally. Undefined before the first list.
+   */
+  lastCurrent(): number | undefined;
+  /** How long ago that was, in milliseconds, by a monotonic clock. */
+  ageMs(): number | undefined;
+  /** Ends the watch. No callback is called once this has resolved. */
+  stop(): Promise<void>;
+}
 
 /**
  * Lists and watches a path until stopped, in every state of the connection and the API server:
