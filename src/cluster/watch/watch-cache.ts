@@ -11,15 +11,15 @@ import { changedObject, endsInitialEvents, refusesInitialEvents, takeEvent } fro
 import { watchFault } from './watch-fault.ts';
 import type { WatchOptions, WatchState } from './watch-options.ts';
 import {
-  advanced,
-  broken,
-  checked,
-  ended,
-  expired,
+  afterBreak,
+  afterCheck,
+  afterEnd,
+  afterEvent,
+  afterExpiry,
+  afterFailure,
+  afterList,
   FIRST_POSITION,
-  failed,
   isListDue,
-  listed,
   RELIST_RETRY_MS,
 } from './watch-position.ts';
 import { jittered, WATCH_TIMINGS } from './watch-timings.ts';
@@ -127,7 +127,7 @@ export function watchResource<T>(options: WatchOptions<T>): WatchCache<T> {
           }
           await (options.fromNow ? beginNow() : list());
         } else if (position.isInDoubt) {
-          position = checked(position, await newestVersion().catch(unlessForbidden));
+          position = afterCheck(position, await newestVersion().catch(unlessForbidden));
         }
         if (position.version !== undefined) await watch(position.version);
       } catch (error) {
@@ -164,7 +164,7 @@ export function watchResource<T>(options: WatchOptions<T>): WatchCache<T> {
   /** @param keys all objects that exist */
   function complete(version: string | undefined, keys: ReadonlySet<string>, relistMs: number): void {
     objects.retain(keys);
-    position = listed(version, performance.now() + relistMs);
+    position = afterList(version, performance.now() + relistMs);
     markCurrent();
     guard('onListed', () => options.onListed?.());
     report({ connected: true }, true);
@@ -231,11 +231,11 @@ export function watchResource<T>(options: WatchOptions<T>): WatchCache<T> {
           continue;
         }
         if (needsList(event)) {
-          position = expired(position);
+          position = afterExpiry(position);
           backOff.reset();
           return;
         }
-        position = advanced(position, takeEvent(event, path, objects));
+        position = afterEvent(position, takeEvent(event, path, objects));
         markCurrent();
         backOff.reset();
       }
@@ -243,7 +243,7 @@ export function watchResource<T>(options: WatchOptions<T>): WatchCache<T> {
       const lastedMs = openedAt === undefined ? Number.POSITIVE_INFINITY : performance.now() - openedAt;
       endOfWatch(from, lastedMs, timeoutSeconds * 1_000);
     } catch (error) {
-      if (openedAt !== undefined) position = broken(position, from);
+      if (openedAt !== undefined) position = afterBreak(position, from);
       throw error;
     } finally {
       bound.clear();
@@ -276,10 +276,10 @@ export function watchResource<T>(options: WatchOptions<T>): WatchCache<T> {
   function endOfWatch(from: string | undefined, lastedMs: number, requestedMs: number): void {
     const isFruitless = lastedMs < PROGRESS_MS && position.version === from;
     // The definition may have changed: see WatchOptions.hasNewSpec.
-    if (hasNewSpec && lastedMs < requestedMs - EARLY_MS) position = expired(position);
+    if (hasNewSpec && lastedMs < requestedMs - EARLY_MS) position = afterExpiry(position);
     if (isFruitless) throw new Error(`GET ${path}: the watch ended as soon as it began`);
     markCurrent();
-    position = ended(position);
+    position = afterEnd(position);
   }
 
   function needsList(event: unknown): boolean {
@@ -290,7 +290,7 @@ export function watchResource<T>(options: WatchOptions<T>): WatchCache<T> {
 
   async function recover(error: unknown): Promise<void> {
     const isHistoryLost = isExpired(error) || isNotServed(error);
-    position = failed(position, isHistoryLost, { now: performance.now(), retryMs: relistRetryMs });
+    position = afterFailure(position, isHistoryLost, { now: performance.now(), retryMs: relistRetryMs });
     if (isExpired(error)) {
       log.debug(`listing ${path} anew: ${error.message}`);
     } else {
