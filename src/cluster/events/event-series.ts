@@ -134,18 +134,18 @@ export function eventSeriesStore({ settleMs, patchIntervalMs, windowMs }: EventT
       const { kind, namespace = '', name } = event.reviewed ?? event.regarding;
       const source = { origin, part: `${kind} ${namespace}/${name}` };
       const isOwn = origin === OWN;
-      const ownKey = JSON.stringify([isOwn, group, event.reviewed && identityOf(event.reviewed), event.note]);
-      if (countUp(ownKey, source)) return;
-      const sharedKey = JSON.stringify([group, origin]);
-      const others = similar.get(sharedKey) ?? 0;
+      const noteKey = JSON.stringify([isOwn, group, event.reviewed && identityOf(event.reviewed), event.note]);
+      if (countUp(noteKey, source)) return;
+      const combinedKey = JSON.stringify([group, origin]);
+      const others = similar.get(combinedKey) ?? 0;
       const isCombined = others >= MAX_SIMILAR;
-      if (isCombined && countUp(sharedKey, source)) return;
+      if (isCombined && countUp(combinedKey, source)) return;
 
       const now = Date.now();
       const series: StoredSeries = {
         event: isCombined ? { ...event, note: `(combined from similar events) ${event.note}` } : event,
         source,
-        ...(isCombined ? { key: sharedKey, similarKey: undefined } : { key: ownKey, similarKey: sharedKey }),
+        ...(isCombined ? { key: combinedKey, similarKey: undefined } : { key: noteKey, similarKey: combinedKey }),
         firstAt: now,
         lastAt: now,
         count: 1,
@@ -156,7 +156,7 @@ export function eventSeriesStore({ settleMs, patchIntervalMs, windowMs }: EventT
         attempts: 0,
         expiresAt: Number.POSITIVE_INFINITY,
       };
-      if (!isCombined) similar.set(sharedKey, others + 1);
+      if (!isCombined) similar.set(combinedKey, others + 1);
       waiting.put(series, source);
     },
     choose: waiting.choose,
