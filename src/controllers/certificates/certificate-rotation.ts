@@ -2,7 +2,7 @@ import type { Logger } from 'pino';
 import { parseCertificates } from '../../certs/bundle.ts';
 import { followFutureCa, nextStep } from '../../certs/rotation.ts';
 import { notValidYet, whyUnusable } from '../../certs/stored-faults.ts';
-import type { RegisteredWebhooks } from '../../cluster/admission-registration/webhook-configurations.ts';
+import type { RegisteredWebhooks } from '../../cluster/admission-registration/registered-webhooks.ts';
 import { writeSecret } from '../../cluster/certificates/certificate-secret.ts';
 import type { CertificateSecret } from '../../cluster/certificates/secret-keeper.ts';
 import type { ApiClient } from '../../cluster/client/api-client.ts';
