@@ -4,7 +4,7 @@ import type { Logger } from 'pino';
 import { hasCa, joinBundles } from '../../certs/bundle.ts';
 import type { CaTrust } from '../../certs/ca-trust.ts';
 import type { CertificateKeeper } from '../../certs/certificate-keeper.ts';
-import { notServed, serveCertificates } from '../../certs/hand-over.ts';
+import { keptText, serveCertificates } from '../../certs/hand-over.ts';
 import { invalidAt } from '../../certs/inspect.ts';
 import { nextStep } from '../../certs/rotation.ts';
 import { type ServableCertificates, servableOf } from '../../certs/servable-certificates.ts';
@@ -128,7 +128,7 @@ export async function keepSecret(options: SecretKeeperOptions): Promise<SecretKe
       fault = undefined;
       recheck();
     } else {
-      fault = notServed(where, reason);
+      fault = keptText(where, reason);
       onFault(fault);
     }
     onChange();
