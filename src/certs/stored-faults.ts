@@ -44,7 +44,7 @@ export function servingFault(
 }
 
 /** Why the files cannot be used now; undefined if they can be served and renewed. */
-export function whyUnusable(stored: StoredFiles, names: readonly string[], now: Date): string | undefined {
+export function certificateFault(stored: StoredFiles, names: readonly string[], now: Date): string | undefined {
   return caFault(stored, now) ?? servingFault(stored, names, now, 0);
 }
 
