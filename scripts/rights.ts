@@ -25,7 +25,7 @@ export function chartRights(): string {
         optional: Object.entries(GRANTS).map(([value, grant]) => ({
           value,
           name: grant.file.replace(/\.yaml$/, ''),
-          rules: OPTIONAL.filter((rule) => rule.value === value).map(chartRule),
+          rules: OPTIONAL.filter((rule) => rule.grant === value).map(chartRule),
         })),
       },
       { lineWidth: 0, aliasDuplicateObjects: false },
@@ -67,8 +67,8 @@ export const optionalRights = () =>
   table(
     ['for', 'group', 'resources', 'verbs', 'value', 'file'],
     OPTIONAL.map((rule) => {
-      const grant = GRANTS[rule.value];
-      return [grant.for, ...cells(rule), code(rule.value), code(`manifests/rights/${grant.file}`)];
+      const grant = GRANTS[rule.grant];
+      return [grant.for, ...cells(rule), code(rule.grant), code(`manifests/rights/${grant.file}`)];
     }),
   );
 

@@ -1,7 +1,7 @@
 import { setMaxListeners } from 'node:events';
 import type { Logger } from 'pino';
 import type { CertificateKeeper } from './certs/certificate-keeper.ts';
-import type { RegisteredWebhooks } from './cluster/admission-registration/webhook-configurations.ts';
+import type { RegisteredWebhooks } from './cluster/admission-registration/registered-webhooks.ts';
 import type { CertificateSecret } from './cluster/certificates/secret-keeper.ts';
 import type { ApiClient } from './cluster/client/api-client.ts';
 import type { ServiceRef } from './cluster/installation/service-ref.ts';

@@ -31,18 +31,18 @@ export function trackCaTrust(): CaTrustTracker {
 
   return {
     observe(caBundles) {
-      const now = firstAt === undefined ? Number.NEGATIVE_INFINITY : performance.now();
+      const changedAt = firstAt === undefined ? Number.NEGATIVE_INFINITY : performance.now();
       firstAt ??= performance.now();
       const before = inAll;
       if (caBundles.length === 0) {
-        if (before) noneSince = now;
+        if (before) noneSince = changedAt;
         inAll = undefined;
         return;
       }
       const [first = [], ...others] = caBundles.map(fingerprints);
       const common = first.filter((one) => others.every((bundle) => bundle.includes(one)));
       // An API server that knew of no webhook receives the first one together with its CA.
-      inAll = new Map(common.map((one) => [one, before ? (before.get(one) ?? now) : noneSince]));
+      inAll = new Map(common.map((one) => [one, before ? (before.get(one) ?? changedAt) : noneSince]));
     },
     trustedForMs(ca) {
       const from = firstAt === undefined ? undefined : since(ca);

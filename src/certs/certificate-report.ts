@@ -4,12 +4,12 @@ import { namesOf } from './certificate-names.ts';
 import { issuersInvalidAt, isTrusted, signerOf } from './chain.ts';
 import { subjectOf } from './distinguished-name.ts';
 import {
+  certificateFault,
   FUTURE_CAUSE,
   notValidYet,
   otherIssuerFault,
   SERVING_LOOKAHEAD_MS,
   servingFault,
-  whyUnusable,
 } from './stored-faults.ts';
 import { isFromAnotherIssuer, type StoredFiles } from './stored-files.ts';
 
@@ -59,7 +59,7 @@ export function reportCertificates(
     trusts: bundle === '' && !isBundleNeeded ? ("the API server's own CAs" as const) : trust(bundle, cas, chain, now),
     invalid: issuersInvalidAt(chain, parseCertificates(bundle), now),
   }));
-  const fault = isOtherIssuer ? otherIssuerFault(files, names, now) : whyUnusable(files, names, now);
+  const fault = isOtherIssuer ? otherIssuerFault(files, names, now) : certificateFault(files, names, now);
   // Of another issuer, the fault says so.
   const future = isOtherIssuer ? undefined : notValidYet(files.bundle, now);
   // When another issuer renews is not known here.

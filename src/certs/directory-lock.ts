@@ -1,8 +1,8 @@
 import { randomUUID } from 'node:crypto';
 import { lstat, mkdir, readdir, rename, rmdir } from 'node:fs/promises';
 import { join } from 'node:path';
-import { setTimeout as delay } from 'node:timers/promises';
 import { makeDirectory } from '../files/make-directory.ts';
+import { pause } from '../runtime/pause.ts';
 
 const RETRY_MS = 20;
 /** Issuing takes a tenth of a second: a lock as old as this belongs to a process that was killed. */
@@ -31,7 +31,7 @@ export async function withDirectoryLock<T>(directory: string, work: () => Promis
   for (;;) {
     const holder = await holderOf(lock);
     if (holder === undefined ? await take(lock, name) : holder.isStale && (await takeOver(lock, holder, name))) break;
-    if (holder?.isStale === false) await delay(RETRY_MS);
+    if (holder?.isStale === false) await pause(RETRY_MS);
   }
   try {
     return await work();

@@ -56,7 +56,7 @@ export function serveCertificates(
       const handOver = judgeHandOver(served, next, now, trust);
       if (handOver.kind === 'served') served = next;
       const lastRefusal = refusal;
-      refusal = handOver.kind === 'refused' ? notServed(where, handOver.reason) : undefined;
+      refusal = handOver.kind === 'refused' ? keptText(where, handOver.reason) : undefined;
       if (refusal !== undefined && refusal !== lastRefusal) onFault(refusal);
       const before = current;
       current = { ...served, bundle: bundleWith(served) };
@@ -90,8 +90,8 @@ function judgeHandOver(
   return waitMs > 0 ? { kind: 'untrusted', waitMs } : SERVED;
 }
 
-/** That certificates are not served, as text. */
-export function notServed(where: string, reason: string): string {
+/** That certificates are not served, and the earlier ones are kept, as text. */
+export function keptText(where: string, reason: string): string {
   return `${where}: ${reason}; the last good certificates are served`;
 }
 

@@ -2,7 +2,7 @@ import { parseCertificates } from './bundle.ts';
 import { notFor, uncoveredNames } from './certificate-names.ts';
 import { chainFault, NOT_SIGNED, signerOf } from './chain.ts';
 import { inspectPair, invalidAt } from './inspect.ts';
-import { isFromAnotherIssuer, type StoredFiles } from './stored-files.ts';
+import type { StoredFiles } from './stored-files.ts';
 
 /** A serving certificate that expires within this time is reported: it is renewed when a third of its life is left. */
 export const EXPIRES_SOON_MS = 14 * 86_400_000;
@@ -44,7 +44,7 @@ export function servingFault(
 }
 
 /** Why the files cannot be used now; undefined if they can be served and renewed. */
-export function whyUnusable(stored: StoredFiles, names: readonly string[], now: Date): string | undefined {
+export function certificateFault(stored: StoredFiles, names: readonly string[], now: Date): string | undefined {
   return caFault(stored, now) ?? servingFault(stored, names, now, 0);
 }
 
@@ -66,26 +66,4 @@ export const FUTURE_CAUSE = 'a clock was ahead when it was issued';
 export function notValidYet(bundle: string | undefined, now: Date): string | undefined {
   const [ca] = parseCertificates(bundle);
   return ca && now < ca.validFromDate ? invalidAt(ca, now) : undefined;
-}
-
-/** Why the serving certificate cannot be replaced on request. */
-export type RotationObstacle =
-  /** Another issuer issued the certificates. */
-  | { readonly kind: 'otherIssuer' }
-  | { readonly kind: 'ca'; readonly reason: string }
-  /** The certificate is not for these names: it may be that of another installation. */
-  | { readonly kind: 'names'; readonly uncovered: readonly string[] };
-
-/** Undefined if `taintkeeper certs rotate` can replace the serving certificate, also one that has expired. */
-export function rotationObstacle(
-  files: StoredFiles,
-  names: readonly string[],
-  now: Date,
-): RotationObstacle | undefined {
-  if (isFromAnotherIssuer(files)) return { kind: 'otherIssuer' };
-  const reason = caFault(files, now);
-  if (reason !== undefined) return { kind: 'ca', reason };
-  const [serving] = parseCertificates(files.cert);
-  const uncovered = serving ? uncoveredNames(serving, names) : [];
-  return uncovered.length > 0 ? { kind: 'names', uncovered } : undefined;
 }

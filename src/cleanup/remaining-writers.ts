@@ -5,7 +5,7 @@ import {
   servedVersions,
 } from '../cluster/admission-registration/native-policies.ts';
 import {
-  ADMISSION_REGISTRATION,
+  ADMISSION_REGISTRATION_V1_PATH,
   CONFIGURATION_NAME,
   CONFIGURATIONS,
 } from '../cluster/admission-registration/webhook-configurations.ts';
@@ -40,7 +40,7 @@ export async function findRemainingWriters(client: ApiClient): Promise<Remaining
 /** The message about webhook configurations that exist. */
 async function registeredWebhooks(client: ApiClient): Promise<string | undefined> {
   for (const { kind, resource } of Object.values(CONFIGURATIONS)) {
-    if (!(await findObject(client, `${ADMISSION_REGISTRATION}/${resource}/${CONFIGURATION_NAME}`))) continue;
+    if (!(await findObject(client, `${ADMISSION_REGISTRATION_V1_PATH}/${resource}/${CONFIGURATION_NAME}`))) continue;
     return `${kind} ${CONFIGURATION_NAME} exists: taintkeeper is installed, and would write again what is removed`;
   }
   return undefined;

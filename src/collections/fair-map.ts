@@ -37,8 +37,8 @@ interface Entry<Value> {
   value: Value;
   at: number;
   source: EntrySource;
-  origin: Group;
-  part: Group;
+  originGroup: Group;
+  partGroup: Group;
 }
 
 export function createFairMap<Value>(capacity: number): FairMap<Value> {
@@ -47,8 +47,8 @@ export function createFairMap<Value>(capacity: number): FairMap<Value> {
   const parts = new Map<string, Group>();
   let added = 0;
 
-  function join(source: EntrySource): { origin: Group; part: Group } {
-    return { origin: grow(origins, source.origin), part: grow(parts, partKey(source)) };
+  function join(source: EntrySource): Pick<Entry<Value>, 'originGroup' | 'partGroup'> {
+    return { originGroup: grow(origins, source.origin), partGroup: grow(parts, partKey(source)) };
   }
 
   function leave({ source }: Entry<Value>): void {
@@ -63,7 +63,7 @@ export function createFairMap<Value>(capacity: number): FairMap<Value> {
 
   function replace(entry: Entry<Value>, value: Value, source: EntrySource): void {
     entry.value = value;
-    const isQuieter = (origins.get(source.origin)?.size ?? 0) < entry.origin.size - 1;
+    const isQuieter = (origins.get(source.origin)?.size ?? 0) < entry.originGroup.size - 1;
     if (!isQuieter) return;
     leave(entry);
     Object.assign(entry, { source }, join(source));
@@ -108,7 +108,10 @@ export function createFairMap<Value>(capacity: number): FairMap<Value> {
 
 /** Whether the entry is removed before the other one. */
 function isBefore<Value>(entry: Entry<Value>, other: Entry<Value>): boolean {
-  const order = entry.origin.size - other.origin.size || entry.part.size - other.part.size || other.at - entry.at;
+  const order =
+    entry.originGroup.size - other.originGroup.size ||
+    entry.partGroup.size - other.partGroup.size ||
+    other.at - entry.at;
   return order > 0;
 }
 

@@ -5,8 +5,9 @@ import {
   keepNode,
 } from '../cluster/objects/cluster-objects.ts';
 import { type Change, isNews, type ObjectName } from '../cluster/watch/cached-objects.ts';
+import type { WatchCache } from '../cluster/watch/watch-cache.ts';
 import { watchResource } from '../cluster/watch/watch-cache.ts';
-import type { WatchCache, WatchOptions } from '../cluster/watch/watch-options.ts';
+import type { WatchOptions } from '../cluster/watch/watch-options.ts';
 import { orAborted } from '../runtime/abort.ts';
 import { createSubject, type Source } from '../runtime/source.ts';
 import type { Controller, Run } from './controller.ts';

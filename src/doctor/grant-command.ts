@@ -5,9 +5,9 @@ import type { Installation } from './facts/installation.ts';
 
 /** The command that gives taintkeeper the right. A manifest, because `kubectl create clusterrole` refuses kinds that the API server does not serve. */
 export function grantCommand(right: OptionalRight, { namespace, account, helmRelease }: Installation): string {
-  const { value, group, resources, verbs } = OPTIONAL_RIGHTS[right];
+  const { grant, group, resources, verbs } = OPTIONAL_RIGHTS[right];
   if (helmRelease !== undefined) {
-    return `helm upgrade ${shellWord(helmRelease)} CHART --namespace ${namespace} --reset-then-reuse-values --set ${value}=true`;
+    return `helm upgrade ${shellWord(helmRelease)} CHART --namespace ${namespace} --reset-then-reuse-values --set ${grant}=true`;
   }
   const name = `taintkeeper-${right.replaceAll(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`)}`;
   const apiGroup = 'rbac.authorization.k8s.io';

@@ -1,4 +1,5 @@
-import { notValidYet, rotationObstacle } from '../certs/stored-faults.ts';
+import { rotationObstacle } from '../certs/rotation-obstacle.ts';
+import { notValidYet } from '../certs/stored-faults.ts';
 import { FILES } from '../certs/stored-files.ts';
 import { type Facts, trustedTime } from './facts/facts.ts';
 import { restart } from './restart.ts';

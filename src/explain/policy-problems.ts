@@ -1,4 +1,4 @@
-import { type PolicyObject, whyUnusable } from '../cluster/policies/policy-object.ts';
+import { type PolicyObject, policyFault } from '../cluster/policies/policy-object.ts';
 import type { PolicyKind } from '../policy/policy.ts';
 import { harmOfCondition, worstFirst } from '../policy/reporting/harm.ts';
 import type { PolicyStatus } from '../policy/reporting/policy-status.ts';
@@ -35,6 +35,6 @@ export function problemsOf(
 /** Notes on policies that the explanation leaves out, because no usable spec of them is known. */
 export function notesOnUnusable(policies: readonly PolicyObject[]): string[] {
   return policies.flatMap((policy) =>
-    policy.inForce ? [] : `${policy.kind} ${policy.name} is left out here: ${whyUnusable(policy)}`,
+    policy.inForce ? [] : `${policy.kind} ${policy.name} is left out here: ${policyFault(policy)}`,
   );
 }

@@ -2,11 +2,11 @@ import type { X509Certificate } from 'node:crypto';
 import { hasCa } from '../certs/bundle.ts';
 import type { CertificateKeeper } from '../certs/certificate-keeper.ts';
 import { EXPIRES_SOON_MS } from '../certs/stored-faults.ts';
+import type { RegisteredWebhooks } from '../cluster/admission-registration/registered-webhooks.ts';
 import {
   CONFIGURATIONS,
   type ConfigurationPhase,
   caBundleOf,
-  type RegisteredWebhooks,
 } from '../cluster/admission-registration/webhook-configurations.ts';
 import type { CertificateState, WebhookState } from './state.ts';
 

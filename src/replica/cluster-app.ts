@@ -1,7 +1,7 @@
 import { once } from 'node:events';
 import type { Logger } from 'pino';
 import type { CertificateKeeper } from '../certs/certificate-keeper.ts';
-import { watchWebhookConfigurations } from '../cluster/admission-registration/webhook-configurations.ts';
+import { watchWebhookConfigurations } from '../cluster/admission-registration/registered-webhooks.ts';
 import type { ApiClient } from '../cluster/client/api-client.ts';
 import { followCreations } from '../cluster/events/creations.ts';
 import { createEventRecorder } from '../cluster/events/event-recorder.ts';

@@ -1,7 +1,7 @@
 import type { X509Certificate } from 'node:crypto';
 import { hasCa } from '../certs/bundle.ts';
 import type { CertificateKeeper } from '../certs/certificate-keeper.ts';
-import type { RegisteredWebhooks } from '../cluster/admission-registration/webhook-configurations.ts';
+import type { RegisteredWebhooks } from '../cluster/admission-registration/registered-webhooks.ts';
 import type { ApiClient } from '../cluster/client/api-client.ts';
 import type { ClusterPolicies } from '../cluster/policies/policies.ts';
 import { definitionOf } from '../cluster/policies/policy-definitions.ts';

@@ -8,6 +8,8 @@ export interface Deadline {
   leftMs(): number;
   /** Restarts the timeout, with this time and message. */
   restart(ms: number, what: string): void;
+  /** Ends the work now. */
+  abort(reason: Error): void;
   /** Removes the timer and the listener. Must be called, or a long-lived outer signal collects listeners. */
   clear(): void;
 }
@@ -35,6 +37,7 @@ export function startDeadline(ms: number, what: string, outer?: AbortSignal): De
     signal: controller.signal,
     leftMs: () => end - performance.now(),
     restart,
+    abort: (reason) => controller.abort(reason),
     clear() {
       clearTimeout(timer);
       outer?.removeEventListener('abort', giveUp);

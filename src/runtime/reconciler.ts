@@ -1,5 +1,5 @@
 import { followFault } from './fault-log.ts';
-import { type QueueOptions, recovered, startQueue } from './work-queue.ts';
+import { type QueueOptions, recovered, startUnloggedQueue } from './work-queue.ts';
 
 /** Keeps something in its desired state. */
 export interface Reconciler {
@@ -25,7 +25,7 @@ export interface ReconcilerOptions extends QueueOptions {
 export function startReconciler({ reconcile, log, pauseMs = 0, ...options }: ReconcilerOptions): Reconciler {
   const { name } = options;
   const fault = followFault(log, recovered(name));
-  const queue = startQueue({
+  const queue = startUnloggedQueue({
     ...options,
     work: reconcile,
     concurrency: 1,

@@ -19,8 +19,13 @@ export async function retry<T>(name: string, log: FaultLog, work: () => Promise<
       return result;
     } catch (error) {
       const { message } = error as Error;
-      fault.occurred(message, `${name}: ${message}`);
+      fault.occurred(withoutNumbers(message), `${name}: ${message}`);
       await pause(backOff.next(retryAfterOf(error)));
     }
   }
+}
+
+/** Addresses and times may differ from attempt to attempt. */
+function withoutNumbers(message: string): string {
+  return message.replaceAll(/\d+/g, '');
 }

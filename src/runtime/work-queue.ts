@@ -49,7 +49,7 @@ export interface WorkQueueOptions extends QueueOptions {
 export function startWorkQueue({ log, ...options }: WorkQueueOptions): WorkQueue {
   const { name } = options;
   const fault = followFault({ warn: (text) => log.error(text), info: (text) => log.info(text) }, recovered(name));
-  return startQueue({
+  return startUnloggedQueue({
     ...options,
     pauseMs: 0,
     // If one key fails, a thousand others may fail for the same reason.
@@ -99,8 +99,8 @@ interface StartOptions extends Omit<WorkQueueOptions, 'log'> {
   readonly onRecovered: () => void;
 }
 
-/** The queue, without a log. */
-export function startQueue(options: StartOptions): WorkQueue {
+/** {@link startWorkQueue} without a log. */
+export function startUnloggedQueue(options: StartOptions): WorkQueue {
   const { work, concurrency, pauseMs, signal, isLasting = () => false, onResult, onFailure, onRecovered } = options;
   const items = new Map<string, Item>();
   /** The keys that are due, in order. */

@@ -5,11 +5,11 @@ import { PHASES } from '../judge/decision.ts';
 import { throttle } from '../runtime/throttle.ts';
 import { printable } from '../text/printable.ts';
 import { followArrivals } from './arrivals.ts';
-import { CLIENT_TIMEOUTS, type ClientTimeouts } from './connections.ts';
+import { CLIENT_TIMEOUTS, type ClientTimeouts } from './client-timeouts.ts';
 import { BODY_LIMIT_BYTES, DISCARDED_LIMIT_BYTES, keptBytesOf, type ReceivedBody, receiveBody } from './json-body.ts';
 import type { AdmissionMetrics } from './metrics.ts';
+import { requestFaultLog } from './request-fault-log.ts';
 import { createReviewer, type ReviewerOptions } from './reviewer.ts';
-import { requestFaultLog } from './throttled-log.ts';
 import { type ConnectedClient, identifyClients, type KnownClients, secureContext, type TlsPair } from './tls.ts';
 
 /**

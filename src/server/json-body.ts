@@ -17,8 +17,9 @@ export const DISCARDED_LIMIT_BYTES = 64 * MIB;
 const COUNTED_BYTES = 128 * 1024;
 
 /**
- * The lists and maps, and the fields, of a body that is parsed. While one is parsed and judged, no other is: 2 MiB of labels took 0.3 s, and these limits keep the
- * slowest body near 20 ms (bench/hostile-bodies.ts). The review of a node of 200 KB has some 3,000 lists and maps, and 12,000 fields.
+ * The most lists and maps, and the most fields, of a body that is parsed: so many of each. While one is parsed and judged, no other is: 2 MiB of labels
+ * took 0.3 s, and these limits keep the slowest body near 20 ms (bench/hostile-bodies.ts). The review of a node of 200 KB has some 3,000 lists and maps,
+ * and 12,000 fields.
  */
 export const MOST_PARTS = 20_000;
 

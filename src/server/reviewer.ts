@@ -18,7 +18,7 @@ import type { PolicySet } from '../policy/policy-set.ts';
 import { printable } from '../text/printable.ts';
 import { parseBody, parsedLimits, type ReceivedBody, type ReviewSubject } from './json-body.ts';
 import type { AdmissionMetrics, RequestResult } from './metrics.ts';
-import { requestFaultLog } from './throttled-log.ts';
+import { requestFaultLog } from './request-fault-log.ts';
 import { violationLog } from './violation-log.ts';
 
 export interface ReviewerOptions {

@@ -23,14 +23,14 @@ function onUpdateOf(policies: readonly CompiledTaintPolicy[]) {
   return { resource: 'nodes', operations: ['UPDATE'], objectSelector } as const;
 }
 
-const ON_CREATE = { resource: 'nodes', operations: ['CREATE'], failurePolicy: 'Ignore' } as const;
+const ON_CREATE = { resource: 'nodes', operations: ['CREATE'] } as const;
 
 /** The webhooks for nodes. */
 export function nodeEntries(policies: readonly CompiledTaintPolicy[]): WebhookEntry[] {
   const enforced = policies.filter(isEnforced);
   const failing = policies.filter(({ failurePolicy }) => failurePolicy === 'Fail');
   const others = policies.filter(({ failurePolicy }) => failurePolicy !== 'Fail');
-  const protects = protection(failing, policies);
+  const protects = protectionCondition(failing, policies);
   const updates = onUpdateOf(failing);
   return [
     ...registration(enforced),
@@ -60,6 +60,7 @@ function registration(enforced: readonly CompiledTaintPolicy[]): WebhookEntry[] 
     name: 'register.taintkeeper.dev',
     phase: 'mutate',
     ...ON_CREATE,
+    failurePolicy: 'Ignore',
     conditions: { 'concerns-a-policy': concerns.expression },
   });
 }
@@ -88,6 +89,7 @@ function registrationReport(policies: readonly CompiledTaintPolicy[]): WebhookEn
     name: 'report-registration.taintkeeper.dev',
     phase: 'validate',
     ...ON_CREATE,
+    failurePolicy: 'Ignore',
     conditions: { 'lacks-declared-taint': lacks.expression },
   });
 }
@@ -144,7 +146,10 @@ function restoration(
 }
 
 /** A user whom the policy does not exempt removes a protected taint. */
-function protection(failing: readonly CompiledTaintPolicy[], allPolicies: readonly CompiledTaintPolicy[]): Chosen {
+function protectionCondition(
+  failing: readonly CompiledTaintPolicy[],
+  allPolicies: readonly CompiledTaintPolicy[],
+): Chosen {
   const keys = protectedKeys(rulesOf(failing));
   return onUpdate((update, size) =>
     whenTaintsChange({

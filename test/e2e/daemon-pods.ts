@@ -1,6 +1,6 @@
 import { connect } from '../../src/cluster/client/api-client.ts';
+import type { WatchCache } from '../../src/cluster/watch/watch-cache.ts';
 import { watchResource } from '../../src/cluster/watch/watch-cache.ts';
-import type { WatchCache } from '../../src/cluster/watch/watch-options.ts';
 import { MERGE_PATCH } from '../control-plane/content-types.ts';
 import type { ControlPlane } from '../control-plane/control-plane.ts';
 import { succeeded } from '../control-plane/rest.ts';

@@ -3,7 +3,7 @@ import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import {
-  ADMISSION_REGISTRATION,
+  ADMISSION_REGISTRATION_V1_PATH,
   CONFIGURATIONS,
 } from '../../src/cluster/admission-registration/webhook-configurations.ts';
 import { type ApiClient, connect } from '../../src/cluster/client/api-client.ts';
@@ -296,7 +296,7 @@ describeWithControlPlane("what doctor says of a cluster's configuration", { comp
     const gone = replica('stray', greeted(its), { reached: readingOf({ outcome: 'failed', fault }) });
     const pods = `/api/v1/namespaces/${NAMESPACE}/pods`;
     const both = Object.values(CONFIGURATIONS).map(
-      ({ resource }) => `${ADMISSION_REGISTRATION}/${resource}/taintkeeper`,
+      ({ resource }) => `${ADMISSION_REGISTRATION_V1_PATH}/${resource}/taintkeeper`,
     );
 
     it.each<{ check: CheckName; facts: Partial<Facts>; takesAway: readonly string[] }>([

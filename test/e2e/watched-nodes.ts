@@ -1,7 +1,9 @@
 import { onTestFinished } from 'vitest';
 import { type ApiClient, connect } from '../../src/cluster/client/api-client.ts';
+import type { WatchCache } from '../../src/cluster/watch/watch-cache.ts';
 import { watchResource } from '../../src/cluster/watch/watch-cache.ts';
-import type { WatchCache, WatchOptions, WatchTimings } from '../../src/cluster/watch/watch-options.ts';
+import type { WatchOptions } from '../../src/cluster/watch/watch-options.ts';
+import type { WatchTimings } from '../../src/cluster/watch/watch-timings.ts';
 import { MERGE_PATCH } from '../control-plane/content-types.ts';
 import type { ControlPlane } from '../control-plane/control-plane.ts';
 import { admin, type User } from '../control-plane/users.ts';

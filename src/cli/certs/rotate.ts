@@ -2,7 +2,8 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { Command } from 'commander';
 import { fingerprints } from '../../certs/bundle.ts';
 import { introduceCa, isRotating, type RotationStep, reissue } from '../../certs/rotation.ts';
-import { notValidYet, type RotationObstacle, rotationObstacle, servingFault } from '../../certs/stored-faults.ts';
+import { type RotationObstacle, rotationObstacle } from '../../certs/rotation-obstacle.ts';
+import { notValidYet, servingFault } from '../../certs/stored-faults.ts';
 import type { CompleteFiles } from '../../certs/stored-files.ts';
 import {
   readSecret,

@@ -5,7 +5,7 @@ import { findRemainingWriters, type RemainingWriters } from '../../cleanup/remai
 import { UnreadableStateError } from '../../cleanup/unreadable-state-error.ts';
 import type { ApiClient } from '../../cluster/client/api-client.ts';
 import type { ClusterChoice } from '../../cluster/client/kube-config.ts';
-import { type PolicyObject, whyUnusable } from '../../cluster/policies/policy-object.ts';
+import { type PolicyObject, policyFault } from '../../cluster/policies/policy-object.ts';
 import { InputError } from '../../files/input-error.ts';
 import { count } from '../../text/counts.ts';
 import { atCluster, CLUSTER_OPTIONS } from '../cluster-options.ts';
@@ -131,7 +131,7 @@ async function namingRights<T>(reading: Promise<T>): Promise<T> {
 function unusableNote(policy: PolicyObject): string {
   const { name } = policy;
   return (
-    `note: TaintPolicy ${name} is left out: ${whyUnusable(policy)}. Its startup taints are unknown, and stay: correct it with ` +
+    `note: TaintPolicy ${name} is left out: ${policyFault(policy)}. Its startup taints are unknown, and stay: correct it with ` +
     `kubectl edit taintpolicy ${name}, and run the command again, or remove its startup taints with kubectl taint nodes`
   );
 }

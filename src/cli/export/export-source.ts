@@ -1,6 +1,6 @@
 import type { ApiClient } from '../../cluster/client/api-client.ts';
 import type { ClusterChoice } from '../../cluster/client/kube-config.ts';
-import { type PolicyObject, policiesInForce, runsInAudit, whyUnusable } from '../../cluster/policies/policy-object.ts';
+import { type PolicyObject, policiesInForce, policyFault, runsInAudit } from '../../cluster/policies/policy-object.ts';
 import { POLICY_KINDS } from '../../cluster/policies/policy-paths.ts';
 import { readBuiltinPolicies } from '../../files/builtin-policies.ts';
 import { InputError } from '../../files/input-error.ts';
@@ -64,7 +64,7 @@ async function readFromCluster(client: ApiClient): Promise<ExportSource> {
 /** Notes on policies of the cluster that differ from what is in force. */
 function notesOn(object: PolicyObject): string[] {
   const { kind, name, inForce } = object;
-  if (inForce === undefined) return [`${kind} ${name} is left out: ${whyUnusable(object)}`];
+  if (inForce === undefined) return [`${kind} ${name} is left out: ${policyFault(object)}`];
   return needsNativePolicies(inForce.policy)
     ? [`${kind} ${name}: the leader writes objects of these names itself, so do not apply both`]
     : [];

@@ -5,7 +5,7 @@ import type { ApiClient } from '../client/api-client.ts';
 import { findApi } from '../client/find-object.ts';
 import { isOurs } from '../installation/own-names.ts';
 import { listObjects } from '../list/list-objects.ts';
-import { ADMISSION_REGISTRATION_GROUP } from './webhook-configurations.ts';
+import { ADMISSION_REGISTRATION_PATH } from './webhook-configurations.ts';
 
 /** The kinds of native policies, each with its bindings. */
 export const NATIVE_RESOURCES = {
@@ -56,14 +56,14 @@ export async function servedVersions(client: ApiClient): Promise<NativeVersions>
 }
 
 async function resourcesOf(client: ApiClient, version: string): Promise<string[]> {
-  const found = await findApi<{ resources?: { name: string }[] }>(client, `${ADMISSION_REGISTRATION_GROUP}/${version}`);
+  const found = await findApi<{ resources?: { name: string }[] }>(client, `${ADMISSION_REGISTRATION_PATH}/${version}`);
   return found?.resources?.map(({ name }) => name) ?? [];
 }
 
 /** The path of the kind's objects. Undefined if the API server has none. */
 export function nativePath(kind: NativeKind, { validating, mutating }: NativeVersions): string | undefined {
   const version = kind.startsWith('Validating') ? validating : mutating;
-  return version && `${ADMISSION_REGISTRATION_GROUP}/${version}/${NATIVE_RESOURCES[kind]}`;
+  return version && `${ADMISSION_REGISTRATION_PATH}/${version}/${NATIVE_RESOURCES[kind]}`;
 }
 
 const OWNER_KINDS = ['TaintPolicy', 'TolerationPolicy', 'TolerationRestriction', 'ClusterRole'];

@@ -1,9 +1,5 @@
-import type { Logger } from 'pino';
-import { type CaTrust, trackCaTrust } from '../../certs/ca-trust.ts';
-import { createSubject, type Source } from '../../runtime/source.ts';
 import type { ApiClient, RequestOptions } from '../client/api-client.ts';
 import { findObject } from '../client/find-object.ts';
-import { watchResource } from '../watch/watch-cache.ts';
 
 /** Name of both configurations. */
 export const CONFIGURATION_NAME = 'taintkeeper';
@@ -16,8 +12,8 @@ export const CONFIGURATIONS = {
 
 export type ConfigurationPhase = keyof typeof CONFIGURATIONS;
 
-export const ADMISSION_REGISTRATION_GROUP = '/apis/admissionregistration.k8s.io';
-export const ADMISSION_REGISTRATION = `${ADMISSION_REGISTRATION_GROUP}/v1`;
+export const ADMISSION_REGISTRATION_PATH = '/apis/admissionregistration.k8s.io';
+export const ADMISSION_REGISTRATION_V1_PATH = `${ADMISSION_REGISTRATION_PATH}/v1`;
 
 /** The fields of a webhook in a configuration (admissionregistration.k8s.io/v1) that are read here. */
 export interface Webhook {
@@ -47,80 +43,9 @@ export interface WebhookConfiguration {
   readonly [field: string]: unknown;
 }
 
-/** Both configurations in the cluster, watched. */
-export interface RegisteredWebhooks {
-  readonly synced: Promise<unknown>;
-  isSynced(): boolean;
-  /** Resolves after the first lists, complete or not. */
-  readonly tried: Promise<unknown>;
-  /** Why one of them could not be read last; undefined while both are watched. */
-  problem(): string | undefined;
-  /** Emits when one of them has changed. */
-  readonly changes: Source;
-  get(phase: ConfigurationPhase): WebhookConfiguration | undefined;
-  /** The `caBundle` of every webhook, PEM; empty where a webhook has none. */
-  caBundles(): string[];
-  readonly trust: CaTrust;
-  stop(): Promise<unknown>;
-}
-
-export interface RegisteredWebhooksOptions {
-  readonly client: ApiClient;
-  readonly log: Logger;
-}
-
-export function watchWebhookConfigurations({ client, log }: RegisteredWebhooksOptions): RegisteredWebhooks {
-  const changes = createSubject();
-  const trust = trackCaTrust();
-  const problems = new Map<ConfigurationPhase, string>();
-  const tried = { mutate: Promise.withResolvers<void>(), validate: Promise.withResolvers<void>() };
-  const watch = (phase: ConfigurationPhase) =>
-    watchResource({
-      client,
-      path: `${ADMISSION_REGISTRATION}/${CONFIGURATIONS[phase].resource}`,
-      fieldSelector: `metadata.name=${CONFIGURATION_NAME}`,
-      project: (object) => object as WebhookConfiguration,
-      onChange() {
-        observe();
-        changes.next();
-      },
-      onState(state) {
-        if (state.connected) problems.delete(phase);
-        else problems.set(phase, state.error);
-        tried[phase].resolve();
-      },
-      log,
-    });
-  const caches = { mutate: watch('mutate'), validate: watch('validate') };
-  const synced = Promise.all([caches.mutate.synced, caches.validate.synced]);
-  // Rejected if stopped before. Callers that wait have a reference of their own.
-  synced.then(observe, () => {});
-  const get = (phase: ConfigurationPhase) => caches[phase].get(CONFIGURATION_NAME)?.value;
-
-  const isSynced = () => Object.values(caches).every((cache) => cache.isSynced());
-  const caBundles = () => [get('mutate'), get('validate')].flatMap(caBundlesOf);
-
-  return {
-    synced,
-    isSynced,
-    tried: Promise.all([tried.mutate.promise, tried.validate.promise]),
-    problem: () => [...problems.values()][0],
-    changes,
-    get,
-    caBundles,
-    trust,
-    stop: () => Promise.all([caches.mutate.stop(), caches.validate.stop()]),
-  };
-
-  /** Half of the configurations is no result. */
-  function observe(): void {
-    if (isSynced()) trust.observe(caBundles());
-  }
-}
-
 /** The path of the configuration in the API server. */
 export function configurationPath(phase: ConfigurationPhase): string {
-  return `${ADMISSION_REGISTRATION}/${CONFIGURATIONS[phase].resource}/${CONFIGURATION_NAME}`;
+  return `${ADMISSION_REGISTRATION_V1_PATH}/${CONFIGURATIONS[phase].resource}/${CONFIGURATION_NAME}`;
 }
 
 /** Both configurations. Undefined: it does not exist. */

@@ -1,15 +1,15 @@
 import type { X509Certificate } from 'node:crypto';
-import { setTimeout as delay } from 'node:timers/promises';
 import type { Logger } from 'pino';
 import { hasCa, joinBundles } from '../../certs/bundle.ts';
 import type { CaTrust } from '../../certs/ca-trust.ts';
 import type { CertificateKeeper } from '../../certs/certificate-keeper.ts';
-import { notServed, serveCertificates } from '../../certs/hand-over.ts';
+import { keptText, serveCertificates } from '../../certs/hand-over.ts';
 import { invalidAt } from '../../certs/inspect.ts';
 import { nextStep } from '../../certs/rotation.ts';
 import { type ServableCertificates, servableOf } from '../../certs/servable-certificates.ts';
-import { whyUnusable } from '../../certs/stored-faults.ts';
+import { certificateFault } from '../../certs/stored-faults.ts';
 import type { CompleteFiles } from '../../certs/stored-files.ts';
+import { pause } from '../../runtime/pause.ts';
 import { startTimer } from '../../runtime/timer.ts';
 import type { ApiClient } from '../client/api-client.ts';
 import { confirmedTime } from '../client/confirmed-time.ts';
@@ -121,14 +121,14 @@ export async function keepSecret(options: SecretKeeperOptions): Promise<SecretKe
 
   function take(state: SecretState): void {
     stored = state;
-    const reason = whyUnusable(state.files, names, client.now());
+    const reason = certificateFault(state.files, names, client.now());
     if (reason === undefined) {
       lastGoodFiles = state.files as CompleteFiles;
       lastGood = servableOf(lastGoodFiles, 'all');
       fault = undefined;
       recheck();
     } else {
-      fault = notServed(where, reason);
+      fault = keptText(where, reason);
       onFault(fault);
     }
     onChange();
@@ -160,11 +160,11 @@ async function openSecret({ client, ref, names, hasRescuer, onIssued }: SecretKe
   for (;;) {
     const state = await readSecret(client, ref);
     const now = await confirmedTime(client);
-    if (whyUnusable(state.files, names, now) === undefined) return state;
+    if (certificateFault(state.files, names, now) === undefined) return state;
 
     rescueUntil ??= (await hasRescuer()) ? performance.now() + RESCUE_MS : 0;
     if (performance.now() < rescueUntil) {
-      await delay(RESCUE_POLL_MS);
+      await pause(RESCUE_POLL_MS);
       continue;
     }
     const step = await nextStep(state.files, { now, names, trusted: false, overlapMs: 0, futureForMs: 0 });

@@ -1,12 +1,12 @@
 import type { IncomingHttpHeaders, IncomingMessage } from 'node:http';
-import { text } from 'node:stream/consumers';
 import { type Deadline, limitSilence, startDeadline, TimeoutError } from '../../runtime/deadline.ts';
 import { messageOf } from '../../runtime/error-message.ts';
 import { pause } from '../../runtime/pause.ts';
-import { AnswerTooLongError, ApiError, parseRetryAfter, toApiError } from './api-error.ts';
+import { AnswerTooLongError, ApiError, toApiError } from './api-error.ts';
 import { importKubeConfig } from './client-node.ts';
 import { jsonLines } from './json-lines.ts';
 import { type ClusterChoice, findConfig, loadConfig, podNamespace } from './kube-config.ts';
+import { parseRetryAfter } from './retry-after.ts';
 import { type ServerClock, serverClock } from './server-clock.ts';
 import { streamsInDoubt } from './streams-in-doubt.ts';
 import { type ApiServerPlace, createTransport, type Transport } from './transport.ts';
@@ -17,6 +17,8 @@ const OPEN_TIMEOUT_MS = 10_000;
 const UNAUTHORIZED = 401;
 const TOO_MANY_REQUESTS = 429;
 const JSON_TYPE = 'application/json';
+/** More of an answer with an error status is not read. A Status has a few KB, with a line for each invalid field. */
+const MOST_ERROR_BYTES = 256 * 1024;
 
 /** Undefined entries are left out. */
 export type Query = Readonly<Record<string, string | number | boolean | undefined>>;
@@ -144,7 +146,7 @@ function createApiClient(
       // The API server has not begun to process it, whatever the method. Any other answer may have had an effect.
       const retryAfterMs =
         statusCode === TOO_MANY_REQUESTS ? parseRetryAfter(response.headers['retry-after'], clock.now()) : undefined;
-      const error = toApiError(method, path, statusCode, await text(response), retryAfterMs);
+      const error = toApiError(method, path, statusCode, await readBeginning(response), retryAfterMs);
       if (retryAfterMs === undefined || retryAfterMs >= deadline.leftMs()) throw error;
       await pause(retryAfterMs, signal);
       signal.throwIfAborted();
@@ -235,6 +237,18 @@ async function readText(
     chunks.push(chunk);
   }
   onLength?.(bytes);
+  return Buffer.concat(chunks, bytes).toString('utf8');
+}
+
+/** The first {@link MOST_ERROR_BYTES} or a few more. If the answer is longer, its connection is closed. */
+async function readBeginning(response: IncomingMessage): Promise<string> {
+  const chunks: Buffer[] = [];
+  let bytes = 0;
+  for await (const chunk of response as AsyncIterable<Buffer>) {
+    bytes += chunk.length;
+    chunks.push(chunk);
+    if (bytes > MOST_ERROR_BYTES) break;
+  }
   return Buffer.concat(chunks, bytes).toString('utf8');
 }
 

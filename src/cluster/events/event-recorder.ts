@@ -70,7 +70,7 @@ export function createEventRecorder(options: {
     clearTimeout(timer);
     plannedFor = Number.POSITIVE_INFINITY;
     if (writing || stopped) return;
-    const next = store.next();
+    const next = store.choose();
     if (!next) return;
     const now = performance.now();
     const waitMs = Math.ceil(Math.max(next.dueAt - now, bucket.waitMs()));
@@ -78,7 +78,7 @@ export function createEventRecorder(options: {
     timer = startTimer(() => {
       plannedFor = Number.POSITIVE_INFINITY;
       // Meanwhile, another one may be due.
-      writing = writeOne(store.next() ?? next).then(() => {
+      writing = writeOne(store.choose() ?? next).then(() => {
         writing = undefined;
         plan();
       });

@@ -52,8 +52,11 @@ export interface EventSeriesStore {
    * @param origin a property of a review that its sender cannot forge, such as the sender's address; undefined for an Event of this process
    */
   add(event: RecordedEvent, origin: string | undefined): void;
-  /** The next series to write. It is not discarded before it was written. */
-  next(): EventSeries | undefined;
+  /**
+   * Chooses the next series to write. It is not discarded until it was written, corrected or postponed, or another one comes first. Then it waits again:
+   * if too many wait, this discards one.
+   */
+  choose(): EventSeries | undefined;
   /** The API server has this count now. */
   wrote(series: EventSeries, count: number): void;
   /** The object exists or is gone, contrary to `created`. The series is due again at once, with a new name if the object is gone. */
@@ -131,18 +134,18 @@ export function eventSeriesStore({ settleMs, patchIntervalMs, windowMs }: EventT
       const { kind, namespace = '', name } = event.reviewed ?? event.regarding;
       const source = { origin, part: `${kind} ${namespace}/${name}` };
       const isOwn = origin === OWN;
-      const ownKey = JSON.stringify([isOwn, group, event.reviewed && identityOf(event.reviewed), event.note]);
-      if (countUp(ownKey, source)) return;
-      const sharedKey = JSON.stringify([group, origin]);
-      const others = similar.get(sharedKey) ?? 0;
+      const noteKey = JSON.stringify([isOwn, group, event.reviewed && identityOf(event.reviewed), event.note]);
+      if (countUp(noteKey, source)) return;
+      const combinedKey = JSON.stringify([group, origin]);
+      const others = similar.get(combinedKey) ?? 0;
       const isCombined = others >= MAX_SIMILAR;
-      if (isCombined && countUp(sharedKey, source)) return;
+      if (isCombined && countUp(combinedKey, source)) return;
 
       const now = Date.now();
       const series: StoredSeries = {
         event: isCombined ? { ...event, note: `(combined from similar events) ${event.note}` } : event,
         source,
-        ...(isCombined ? { key: sharedKey, similarKey: undefined } : { key: ownKey, similarKey: sharedKey }),
+        ...(isCombined ? { key: combinedKey, similarKey: undefined } : { key: noteKey, similarKey: combinedKey }),
         firstAt: now,
         lastAt: now,
         count: 1,
@@ -153,10 +156,10 @@ export function eventSeriesStore({ settleMs, patchIntervalMs, windowMs }: EventT
         attempts: 0,
         expiresAt: Number.POSITIVE_INFINITY,
       };
-      if (!isCombined) similar.set(sharedKey, others + 1);
+      if (!isCombined) similar.set(combinedKey, others + 1);
       waiting.put(series, source);
     },
-    next: waiting.choose,
+    choose: waiting.choose,
     wrote(series, written) {
       const known = endTurn(series);
       if (!known) return;

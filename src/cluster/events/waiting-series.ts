@@ -22,8 +22,8 @@ export interface WaitingSeries<Series extends Waiting> {
   /** Adds the series, or counts it for a further source of its events. */
   put(series: Series, source: EntrySource): void;
   /**
-   * Chooses the next series to write. It is not discarded until it was put back or removed, or another one comes first. Origins with due series take
-   * turns, and this process does so with all others together.
+   * Chooses the next series to write. It is not discarded until it was put back or removed, or another one comes first. Then it is put back: if its queue
+   * is full, this discards one. Origins with due series take turns, and this process does so with all others together.
    */
   choose(): Series | undefined;
   /** The origin of the series has had its turn. */

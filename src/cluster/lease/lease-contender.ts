@@ -5,7 +5,7 @@ import type { LeaderTimings } from './leader-timings.ts';
 import { replicaOf } from './leadership.ts';
 import { type Bounds, givenUp, heldBy, holderOf, type Lease, leaseStore } from './lease.ts';
 
-/** The log fields of a failed request for the Lease: the kind of the failure, and the message with a remedy. */
+/** A failed request for the Lease for the log: the kind of the failure, and the message with a remedy. */
 export function leaseFault(
   error: unknown,
   { namespace, name }: { namespace: string; name: string },
@@ -14,8 +14,8 @@ export function leaseFault(
   if (!(error instanceof ApiError)) return ['unreachable', `leader election: ${message}`];
   const { status } = error;
   if (status === 403) {
-    const advice = `allow get, create and update of leases.coordination.k8s.io in namespace ${namespace} by a Role`;
-    return ['forbidden', `leader election with Lease ${namespace}/${name} is not allowed: ${advice} (${message})`];
+    const remedy = `allow get, create and update of leases.coordination.k8s.io in namespace ${namespace} by a Role`;
+    return ['forbidden', `leader election with Lease ${namespace}/${name} is not allowed: ${remedy} (${message})`];
   }
   // The contender reads a missing Lease again. What remains is a Lease that could not be created.
   if (isNotFound(error)) return ['no namespace', `leader election: create namespace ${namespace} (${message})`];

@@ -70,6 +70,6 @@ export function concernsUs({ right }: PoolApi, clusters: ReadonlySet<string>): b
 }
 
 /** Why pools cannot be read, and who changes that. */
-export function hiddenPools({ right }: PoolApi): string {
+export function hiddenPoolsText({ right }: PoolApi): string {
   return `${PRODUCTS[right]} is installed, and taintkeeper may not ${OPTIONAL_RIGHTS[right].to}: ${howToGrant(right)}`;
 }

@@ -90,12 +90,18 @@ export function projectDaemonSet(object: unknown): ClusterDaemonSet {
     };
   };
   const { metadata, spec, status = {} } = daemonSet;
-  const { priorityClass, pluginDirectories, controller: _, ...scheduling } = viewInstalledDaemonSet(object, [], '');
+  const { nodeName, nodeSelector, nodeAffinity, priorityClass, pluginDirectories } = viewInstalledDaemonSet(
+    object,
+    [],
+    '',
+  );
   const own = managedFieldsOf(object).filter(({ manager }) => manager === FIELD_MANAGER);
   const patchedAt = Date.parse(lastWriter(own, TOLERATIONS_PATH)?.time ?? '');
   return {
-    ...scheduling,
     ...viewDaemonSet(asDaemonSet(object, []), metadata.namespace ?? '', ''),
+    nodeName,
+    nodeSelector,
+    nodeAffinity,
     generation: metadata.generation ?? 0,
     podSelector: spec.selector,
     isCritical: isNodeCritical(priorityClass, pluginDirectories),

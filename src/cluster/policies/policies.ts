@@ -76,6 +76,9 @@ export function watchPolicies(options: ClusterPoliciesOptions): ClusterPolicies 
 
   /** Kinds with a policy of which nothing is in force, in the snapshot. */
   let incomplete: ReadonlySet<PolicyKind> = new Set();
+  /** Set together with the first snapshot, a moment after the last list: until then, no policy would be in force. */
+  let isSynced = false;
+  let isListed = false;
 
   const kinds = POLICY_KINDS.map((kind) =>
     watchKind(kind, {
@@ -89,9 +92,6 @@ export function watchPolicies(options: ClusterPoliciesOptions): ClusterPolicies 
     }),
   );
   const caches = kinds.map(({ cache }) => cache);
-  /** Set together with the first snapshot, a moment after the last list: until then, no policy would be in force. */
-  let isSynced = false;
-  let isListed = false;
   const first = Promise.withResolvers<void>();
   const synced = first.promise;
   Promise.all(kinds.map(({ known }) => known)).then(() => {

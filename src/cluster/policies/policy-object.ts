@@ -99,7 +99,7 @@ export function viewPolicy(kind: PolicyKind, object: unknown, known?: PolicyInFo
  * Why the spec of a policy cannot be used. Undefined for one that can. Only the replicas know whether an earlier generation is in force, and the
  * leader writes it to the condition Ready.
  */
-export function whyUnusable({ result, generation, status }: PolicyObject): string | undefined {
+export function policyFault({ result, generation, status }: PolicyObject): string | undefined {
   if (result.ok) return undefined;
   const ready = conditionOf(status, 'Ready');
   return ready && saysUnusable(ready) && ready.observedGeneration === generation

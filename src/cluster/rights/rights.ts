@@ -203,15 +203,15 @@ export const GRANTS = {
 } as const;
 
 export interface OptionalRule extends Rule {
-  /** Of {@link GRANTS}. */
-  readonly value: keyof typeof GRANTS;
+  /** The key in {@link GRANTS}. */
+  readonly grant: keyof typeof GRANTS;
   /** As text, after "permission to". */
   readonly to: string;
 }
 
 export const OPTIONAL_RIGHTS: Readonly<Record<OptionalRight, OptionalRule>> = {
   nativePolicies: {
-    value: 'nativePolicies',
+    grant: 'nativePolicies',
     to: 'write admission policies',
     group: 'admissionregistration.k8s.io',
     resources: NATIVES,
@@ -219,7 +219,7 @@ export const OPTIONAL_RIGHTS: Readonly<Record<OptionalRight, OptionalRule>> = {
     why: '`backstop: Native` and TolerationRestrictions need it. Native policies are named after the policies, and RBAC knows no patterns of names.',
   },
   patchDaemonSets: {
-    value: 'patchDaemonSets',
+    grant: 'patchDaemonSets',
     to: 'patch DaemonSets',
     group: 'apps',
     resources: ['daemonsets'],
@@ -227,7 +227,7 @@ export const OPTIONAL_RIGHTS: Readonly<Record<OptionalRight, OptionalRule>> = {
     why: '`existing: Patch` needs it.',
   },
   watchPods: {
-    value: 'recoverPods',
+    grant: 'recoverPods',
     to: 'list and watch pods',
     group: '',
     resources: ['pods'],
@@ -235,7 +235,7 @@ export const OPTIONAL_RIGHTS: Readonly<Record<OptionalRight, OptionalRule>> = {
     why: 'RecoveryPolicies find the pods that are Failed.',
   },
   deletePods: {
-    value: 'recoverPods',
+    grant: 'recoverPods',
     to: 'delete pods',
     group: '',
     resources: ['pods'],
@@ -243,7 +243,7 @@ export const OPTIONAL_RIGHTS: Readonly<Record<OptionalRight, OptionalRule>> = {
     why: 'RecoveryPolicies delete the pods that are stuck.',
   },
   listPods: {
-    value: 'listPods',
+    grant: 'listPods',
     to: 'list and watch pods',
     group: '',
     resources: ['pods'],
@@ -251,7 +251,7 @@ export const OPTIONAL_RIGHTS: Readonly<Record<OptionalRight, OptionalRule>> = {
     why: 'The leader watches the pods of the DaemonSets that a [startup taint](startup-taints.md#ensure-untilready) waits for.',
   },
   listCsiNodes: {
-    value: 'listCsiNodes',
+    grant: 'listCsiNodes',
     to: 'list and watch CSINodes',
     group: 'storage.k8s.io',
     resources: ['csinodes'],
@@ -259,7 +259,7 @@ export const OPTIONAL_RIGHTS: Readonly<Record<OptionalRight, OptionalRule>> = {
     why: 'The leader watches the CSINodes of the nodes on which a [startup taint](startup-taints.md#ensure-untilready) waits for a CSI driver.',
   },
   listNodePools: {
-    value: 'listNodePools',
+    grant: 'listNodePools',
     to: 'list NodePools',
     group: 'karpenter.sh',
     resources: ['nodepools'],
@@ -267,7 +267,7 @@ export const OPTIONAL_RIGHTS: Readonly<Record<OptionalRight, OptionalRule>> = {
     why: 'The leader reports node pools that [do not declare a required taint](autoscalers.md#pools-that-do-not-declare-a-taint).',
   },
   listMachineDeployments: {
-    value: 'listNodePools',
+    grant: 'listNodePools',
     to: 'list MachineDeployments and MachineSets',
     group: 'cluster.x-k8s.io',
     resources: ['machinedeployments', 'machinesets'],
@@ -283,5 +283,5 @@ export function missingRightText(right: OptionalRight, by: string): string {
 }
 
 export function howToGrant(right: OptionalRight): string {
-  return `set ${OPTIONAL_RIGHTS[right].value}: true in the chart's values, or run the commands that taintkeeper doctor prints`;
+  return `set ${OPTIONAL_RIGHTS[right].grant}: true in the chart's values, or run the commands that taintkeeper doctor prints`;
 }

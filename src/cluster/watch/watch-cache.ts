@@ -2,25 +2,27 @@ import { createBackOff, retryAfterOf } from '../../runtime/back-off.ts';
 import { startDeadline } from '../../runtime/deadline.ts';
 import { followFault } from '../../runtime/fault-log.ts';
 import { pause } from '../../runtime/pause.ts';
+import { startTimer } from '../../runtime/timer.ts';
 import type { ApiClient } from '../client/api-client.ts';
 import { isExpired, isForbidden, isNotServed } from '../client/api-error.ts';
 import { listPages } from '../list/list-pages.ts';
-import { createCachedObjects } from './cached-objects.ts';
+import { createCachedObjects, type Entry, type ObjectName } from './cached-objects.ts';
 import { changedObject, endsInitialEvents, refusesInitialEvents, takeEvent } from './watch-events.ts';
 import { watchFault } from './watch-fault.ts';
-import { jittered, WATCH_TIMINGS, type WatchCache, type WatchOptions, type WatchState } from './watch-options.ts';
+import type { WatchOptions, WatchState } from './watch-options.ts';
 import {
-  advanced,
-  broken,
-  checked,
-  ended,
-  expired,
+  afterBreak,
+  afterCheck,
+  afterEnd,
+  afterEvent,
+  afterExpiry,
+  afterFailure,
+  afterList,
   FIRST_POSITION,
-  failed,
   isListDue,
-  listed,
   RELIST_RETRY_MS,
 } from './watch-position.ts';
+import { jittered, WATCH_TIMINGS } from './watch-timings.ts';
 
 /** A replica answers requests while it lists, and reads a page at once. Of large objects, fewer fit into a page: see {@link listPages}. */
 const PAGE_SIZE = 100;
@@ -32,11 +34,40 @@ const withoutStreams = new WeakSet<ApiClient>();
 /** A watch that the API server ended this much before its requested end was ended early. */
 const EARLY_MS = 1_000;
 
+/** A current copy of the objects of an API path. */
+export interface WatchCache<T> {
+  /** Resolves after the first complete list. Rejects only if stopped before. */
+  readonly synced: Promise<void>;
+  /** Whether the first list is complete. */
+  isSynced(): boolean;
+  /** Whether the right to list or watch is missing, by the last attempt. */
+  isRefused(): boolean;
+  get(name: string, namespace?: string): Entry<T> | undefined;
+  /** Whether the object exists, also if it has never been read: {@link WatchOptions.project} failed for every version. */
+  has(name: string, namespace?: string): boolean;
+  /** Whether its last version could not be read: {@link get} returns an earlier one, or none. */
+  isUnreadable(name: string, namespace?: string): boolean;
+  /** The objects that {@link isUnreadable} is true of. */
+  unreadable(): Iterable<ObjectName>;
+  entries(): Iterable<Entry<T>>;
+  readonly size: number;
+  /**
+   * When the cache was last known to be current, in milliseconds since the epoch: a list was complete, an event or bookmark arrived, or the API
+   * server ended a watch normally. Undefined before the first list.
+   */
+  lastCurrent(): number | undefined;
+  /** How long ago that was, in milliseconds, by a monotonic clock. */
+  ageMs(): number | undefined;
+  /** Ends the watch. No callback is called once this has resolved. */
+  stop(): Promise<void>;
+}
+
 /**
  * Lists and watches a path until stopped, in every state of the connection and the API server:
  * - Known objects stay while the API server is unreachable, does not know the path, or refuses.
  * - A list is compared with the known objects, so they are never removed all at once. It is requested at the start, about once an hour, when events
- * are no longer available (410), and when etcd was set back to an earlier state. Where the objects are few, the list is the beginning of the watch.
+ * are no longer available (410), and when etcd was set back to an earlier state. Where the objects are few, the list is the beginning of the watch. If
+ * that is not complete in time, the objects are listed page by page.
  * - A dead connection is noticed within 35 s, see {@link WATCH_TIMINGS}.
  */
 export function watchResource<T>(options: WatchOptions<T>): WatchCache<T> {
@@ -61,6 +92,8 @@ export function watchResource<T>(options: WatchOptions<T>): WatchCache<T> {
   let position = FIRST_POSITION;
   let current: { readonly at: number; readonly tick: number } | undefined;
   let state: WatchState | undefined;
+  /** Whether the next list may be the beginning of the watch. */
+  let mayStream = options.isStreamed ?? false;
 
   const running = run();
 
@@ -88,13 +121,13 @@ export function watchResource<T>(options: WatchOptions<T>): WatchCache<T> {
     while (!signal.aborted) {
       try {
         if (isListDue(position, performance.now())) {
-          if (options.isStreamed && !withoutStreams.has(client)) {
+          if (mayStream && !withoutStreams.has(client)) {
             await stream();
             continue;
           }
           await (options.fromNow ? beginNow() : list());
         } else if (position.isInDoubt) {
-          position = checked(position, await newestVersion().catch(unlessForbidden));
+          position = afterCheck(position, await newestVersion().catch(unlessForbidden));
         }
         if (position.version !== undefined) await watch(position.version);
       } catch (error) {
@@ -131,15 +164,20 @@ export function watchResource<T>(options: WatchOptions<T>): WatchCache<T> {
   /** @param keys all objects that exist */
   function complete(version: string | undefined, keys: ReadonlySet<string>, relistMs: number): void {
     objects.retain(keys);
-    position = listed(version, performance.now() + relistMs);
+    position = afterList(version, performance.now() + relistMs);
     markCurrent();
     guard('onListed', () => options.onListed?.());
     report({ connected: true }, true);
+    mayStream = options.isStreamed ?? false;
     synced.resolve();
   }
 
-  /** The list and the watch after it in one request. */
+  /**
+   * The list and the watch after it in one request. If it is not complete, pages follow: an API server whose cache is behind etcd answers the next
+   * stream no better.
+   */
   async function stream(): Promise<void> {
+    mayStream = false;
     try {
       await watch(undefined);
     } catch (error) {
@@ -166,6 +204,7 @@ export function watchResource<T>(options: WatchOptions<T>): WatchCache<T> {
     let openedAt: number | undefined;
     /** The keys of the objects so far, until all that exist were sent. */
     let initial = from === undefined ? new Set<string>() : undefined;
+    let completion: NodeJS.Timeout | undefined;
     const start = initial ? INITIAL_EVENTS : { resourceVersion: from };
     try {
       const events = client.lines(path, {
@@ -174,22 +213,29 @@ export function watchResource<T>(options: WatchOptions<T>): WatchCache<T> {
         idleMs: boundMs,
         onOpen() {
           openedAt = performance.now();
+          if (initial) {
+            completion = startTimer(() => bound.abort(incomplete()), timings.streamedListMs).unref();
+            return;
+          }
           fault.ended();
-          if (!initial) report({ connected: true });
+          report({ connected: true });
         },
       });
       for await (const event of events) {
         if (signal.aborted) return;
         if (initial) {
-          if (takeInitialEvent(event, initial)) initial = undefined;
+          if (takeInitialEvent(event, initial)) {
+            clearTimeout(completion);
+            initial = undefined;
+          }
           continue;
         }
         if (needsList(event)) {
-          position = expired(position);
+          position = afterExpiry(position);
           backOff.reset();
           return;
         }
-        position = advanced(position, takeEvent(event, path, objects));
+        position = afterEvent(position, takeEvent(event, path, objects));
         markCurrent();
         backOff.reset();
       }
@@ -197,12 +243,18 @@ export function watchResource<T>(options: WatchOptions<T>): WatchCache<T> {
       const lastedMs = openedAt === undefined ? Number.POSITIVE_INFINITY : performance.now() - openedAt;
       endOfWatch(from, lastedMs, timeoutSeconds * 1_000);
     } catch (error) {
-      if (openedAt !== undefined) position = broken(position, from);
+      if (openedAt !== undefined) position = afterBreak(position, from);
       throw error;
     } finally {
       bound.clear();
+      clearTimeout(completion);
       if (openedAt !== undefined && performance.now() - openedAt >= PROGRESS_MS) backOff.reset();
     }
+  }
+
+  /** Not a TimeoutError: the API server may be healthy, so other connections to it are not in doubt. */
+  function incomplete(): Error {
+    return new Error(`not all objects were sent within ${timings.streamedListMs} ms`);
   }
 
   /** @returns whether it is the last one: the list is complete */
@@ -212,6 +264,7 @@ export function watchResource<T>(options: WatchOptions<T>): WatchCache<T> {
     const version = takeEvent(event, path, objects, keys);
     if (!isLast) return false;
     complete(version, keys, jittered(timings.relistMs));
+    fault.ended();
     backOff.reset();
     return true;
   }
@@ -223,10 +276,10 @@ export function watchResource<T>(options: WatchOptions<T>): WatchCache<T> {
   function endOfWatch(from: string | undefined, lastedMs: number, requestedMs: number): void {
     const isFruitless = lastedMs < PROGRESS_MS && position.version === from;
     // The definition may have changed: see WatchOptions.hasNewSpec.
-    if (hasNewSpec && lastedMs < requestedMs - EARLY_MS) position = expired(position);
+    if (hasNewSpec && lastedMs < requestedMs - EARLY_MS) position = afterExpiry(position);
     if (isFruitless) throw new Error(`GET ${path}: the watch ended as soon as it began`);
     markCurrent();
-    position = ended(position);
+    position = afterEnd(position);
   }
 
   function needsList(event: unknown): boolean {
@@ -237,7 +290,7 @@ export function watchResource<T>(options: WatchOptions<T>): WatchCache<T> {
 
   async function recover(error: unknown): Promise<void> {
     const isHistoryLost = isExpired(error) || isNotServed(error);
-    position = failed(position, isHistoryLost, { now: performance.now(), retryMs: relistRetryMs });
+    position = afterFailure(position, isHistoryLost, { now: performance.now(), retryMs: relistRetryMs });
     if (isExpired(error)) {
       log.debug(`listing ${path} anew: ${error.message}`);
     } else {

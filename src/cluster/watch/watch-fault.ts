@@ -1,6 +1,6 @@
 import { ApiError } from '../client/api-error.ts';
 
-/** The log fields of a failed list or watch: the kind of the failure, and the message with a remedy. */
+/** A failed list or watch for the log: the kind of the failure, and the message with a remedy. */
 export function watchFault(error: unknown, path: string): [kind: string, message: string] {
   const message = error instanceof Error ? error.message : String(error);
   const kept = 'what was known stays in use';

@@ -11,7 +11,7 @@ export interface WatchPosition {
   readonly version: string | undefined;
   /** When a list is due even if the watch can continue. */
   readonly relistAt: number;
-  /** Whether something failed since the state of the API server was last checked: see {@link checked}. */
+  /** Whether something failed since the state of the API server was last checked: see {@link afterCheck}. */
   readonly isInDoubt: boolean;
   /** How many watches in a row were accepted and then failed without an event. */
   readonly fruitless: number;
@@ -24,17 +24,17 @@ export function isListDue({ version, relistAt }: WatchPosition, now: number): bo
 }
 
 /** A list of that version is complete. */
-export function listed(version: string | undefined, relistAt: number): WatchPosition {
+export function afterList(version: string | undefined, relistAt: number): WatchPosition {
   return { version, relistAt, isInDoubt: false, fruitless: 0 };
 }
 
 /** The watch sent an event of that version. */
-export function advanced(position: WatchPosition, version: string): WatchPosition {
+export function afterEvent(position: WatchPosition, version: string): WatchPosition {
   return { ...position, version };
 }
 
 /** The events from here on are not available, or do not say all. */
-export function expired(position: WatchPosition): WatchPosition {
+export function afterExpiry(position: WatchPosition): WatchPosition {
   return { ...position, version: undefined };
 }
 
@@ -43,15 +43,15 @@ export function expired(position: WatchPosition): WatchPosition {
  * silently until the store reaches it. etcd is set back only while the API server is down, so this is checked only after failures.
  * @param newest undefined if the API server does not say
  */
-export function checked(position: WatchPosition, newest: string | undefined): WatchPosition {
+export function afterCheck(position: WatchPosition, newest: string | undefined): WatchPosition {
   const { version } = position;
   const isSetBack =
     newest !== undefined && version !== undefined && (compareResourceVersions(newest, version) ?? 0) < 0;
-  return isSetBack ? expired(position) : { ...position, isInDoubt: false };
+  return isSetBack ? afterExpiry(position) : { ...position, isInDoubt: false };
 }
 
 /** The API server ended a watch that was useful: it lasted, or sent an event. */
-export function ended(position: WatchPosition): WatchPosition {
+export function afterEnd(position: WatchPosition): WatchPosition {
   return { ...position, fruitless: 0 };
 }
 
@@ -59,7 +59,7 @@ export function ended(position: WatchPosition): WatchPosition {
  * The API server had accepted a watch, which then failed.
  * @param from the version from which the watch began
  */
-export function broken(position: WatchPosition, from: string | undefined): WatchPosition {
+export function afterBreak(position: WatchPosition, from: string | undefined): WatchPosition {
   return position.version === from ? { ...position, fruitless: position.fruitless + 1 } : position;
 }
 
@@ -67,7 +67,7 @@ export function broken(position: WatchPosition, from: string | undefined): Watch
  * A request failed. A list that was due, but not needed because events are still available, is due again after `retryMs`.
  * @param isHistoryLost whether the events from here on are not available: they have expired, or the path is not served
  */
-export function failed(
+export function afterFailure(
   position: WatchPosition,
   isHistoryLost: boolean,
   { now, retryMs }: { readonly now: number; readonly retryMs: number },

@@ -1,8 +1,8 @@
 import type { Logger } from 'pino';
 import { parseCertificates } from '../../certs/bundle.ts';
 import { followFutureCa, nextStep } from '../../certs/rotation.ts';
-import { notValidYet, whyUnusable } from '../../certs/stored-faults.ts';
-import type { RegisteredWebhooks } from '../../cluster/admission-registration/webhook-configurations.ts';
+import { certificateFault, notValidYet } from '../../certs/stored-faults.ts';
+import type { RegisteredWebhooks } from '../../cluster/admission-registration/registered-webhooks.ts';
 import { writeSecret } from '../../cluster/certificates/certificate-secret.ts';
 import type { CertificateSecret } from '../../cluster/certificates/secret-keeper.ts';
 import type { ApiClient } from '../../cluster/client/api-client.ts';
@@ -46,10 +46,11 @@ function certificateRotation(options: CertificateRotationOptions, log: Logger): 
     return waitMs > 0 ? Math.min(waitMs, CHECK_AGAIN_MS) : CHECK_AGAIN_MS;
 
     function rescue() {
-      const reason = whyUnusable(before.files, names, now);
+      const reason = certificateFault(before.files, names, now);
       const lastGoodFiles = keeper.lastGoodFiles();
       // No client accepts a CA that is not valid yet: a Secret that lost such a CA gets a new one.
-      const isGood = (whyUnusable(lastGoodFiles, names, now) ?? notValidYet(lastGoodFiles.bundle, now)) === undefined;
+      const isGood =
+        (certificateFault(lastGoodFiles, names, now) ?? notValidYet(lastGoodFiles.bundle, now)) === undefined;
       if (reason === undefined || !isGood) return undefined;
       return { files: lastGoodFiles, what: `the last good ones were restored (${reason})` };
     }

@@ -2,7 +2,13 @@ import { isDeepStrictEqual } from 'node:util';
 import type { Logger } from 'pino';
 import type { ApiClient } from '../../cluster/client/api-client.ts';
 import { isForbidden } from '../../cluster/client/api-error.ts';
-import { concernsUs, hiddenPools, listPools, type PoolApi, servedPoolApis } from '../../cluster/nodes/node-pools.ts';
+import {
+  concernsUs,
+  hiddenPoolsText,
+  listPools,
+  type PoolApi,
+  servedPoolApis,
+} from '../../cluster/nodes/node-pools.ts';
 import type { ClusterNode } from '../../cluster/objects/cluster-objects.ts';
 import type { ClusterPolicies } from '../../cluster/policies/policies.ts';
 import type { PolicyObject } from '../../cluster/policies/policy-object.ts';
@@ -112,7 +118,7 @@ export function poolReview(
     const apis = (await servedApis()).filter((api) => concernsUs(api, clusters));
     // Until it is known whether the leader may list them, it sends no request and reports nothing.
     const readable = apis.filter(({ right }) => rights.permits(right));
-    const hidden = apis.filter(({ right }) => rights.permits(right) === false).map(hiddenPools);
+    const hidden = apis.filter(({ right }) => rights.permits(right) === false).map(hiddenPoolsText);
     const seen = unchecked.values();
     const pools = (await Promise.all(readable.map((api) => listPools(client, api, clusters)))).flat();
     const undeclared = undeclaredTaints(pools, policies);

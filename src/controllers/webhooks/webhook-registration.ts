@@ -1,6 +1,6 @@
 import { fingerprints } from '../../certs/bundle.ts';
 import type { CertificateKeeper } from '../../certs/certificate-keeper.ts';
-import type { RegisteredWebhooks } from '../../cluster/admission-registration/webhook-configurations.ts';
+import type { RegisteredWebhooks } from '../../cluster/admission-registration/registered-webhooks.ts';
 import { readSecret } from '../../cluster/certificates/certificate-secret.ts';
 import type { CertificateSecret } from '../../cluster/certificates/secret-keeper.ts';
 import type { ApiClient } from '../../cluster/client/api-client.ts';

@@ -1,6 +1,6 @@
 import type { Logger } from 'pino';
 import {
-  ADMISSION_REGISTRATION,
+  ADMISSION_REGISTRATION_V1_PATH,
   CONFIGURATION_NAME,
   CONFIGURATIONS,
   type ConfigurationPhase,
@@ -106,7 +106,9 @@ export function webhookWriter(options: WebhookWriterOptions): WebhookWriter {
     };
     let answer: WebhookConfiguration;
     try {
-      answer = await client.request<WebhookConfiguration>('POST', `${ADMISSION_REGISTRATION}/${resource}`, { body });
+      answer = await client.request<WebhookConfiguration>('POST', `${ADMISSION_REGISTRATION_V1_PATH}/${resource}`, {
+        body,
+      });
     } catch (error) {
       // Another client has created it since it was read.
       if (isConflict(error)) return CONFLICT_PAUSE_MS;

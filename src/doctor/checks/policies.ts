@@ -1,5 +1,5 @@
 import { definitionOf } from '../../cluster/policies/policy-definitions.ts';
-import { type PolicyObject, runsInAudit, whyUnusable } from '../../cluster/policies/policy-object.ts';
+import { type PolicyObject, policyFault, runsInAudit } from '../../cluster/policies/policy-object.ts';
 import { ALLOW_REMOVAL_ANNOTATION, parseAllowedRemovals } from '../../judge/allow-removal.ts';
 import type { SelectingKind } from '../../policy/policy.ts';
 import { type Harm, harmOfCondition, worstFirst } from '../../policy/reporting/harm.ts';
@@ -74,7 +74,7 @@ export function checkPolicies({
 
 /** The worst of what a policy says. Policies without a problem come after those with one. */
 function harmOf(policy: PolicyObject): Harm {
-  if (whyUnusable(policy) !== undefined) return 'NotInForce';
+  if (policyFault(policy) !== undefined) return 'NotInForce';
   const { conditions = [], violating = 0 } = (policy.status ?? {}) as PolicyStatus;
   const harms = conditions.filter((condition) => assessCondition(condition).level !== 'quiet').map(harmOfCondition);
   return worstFirst(harms, (harm) => harm)[0] ?? (violating > 0 ? 'Reported' : 'Repairing');
@@ -87,7 +87,7 @@ function checkPolicy(policy: PolicyObject, seeing: SeeingChecks): Finding[] {
   const { kind, name, generation } = policy;
   const status = policy.status as PolicyStatus | undefined;
   const describeCommand = `kubectl describe ${kind.toLowerCase()} ${name}`;
-  const unusable = whyUnusable(policy);
+  const unusable = policyFault(policy);
   if (unusable !== undefined) {
     const edit = `kubectl edit ${kind.toLowerCase()} ${name}`;
     return [finding('problem', `${nameOf(policy)} is not valid: ${unusable}`, edit)];

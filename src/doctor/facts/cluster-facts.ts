@@ -1,4 +1,4 @@
-import { ADMISSION_REGISTRATION } from '../../cluster/admission-registration/webhook-configurations.ts';
+import { ADMISSION_REGISTRATION_V1_PATH } from '../../cluster/admission-registration/webhook-configurations.ts';
 import type { ApiClient, UserClient } from '../../cluster/client/api-client.ts';
 import { listObjects } from '../../cluster/list/list-objects.ts';
 import { projectDaemonSet } from '../../cluster/objects/cluster-objects.ts';
@@ -104,7 +104,7 @@ export async function gatherCluster(client: UserClient, installation: Installati
 /** @throws ApiError, Error */
 async function readMetadataProtection(client: ApiClient): Promise<MetadataProtection> {
   const stored = (resource: string) =>
-    readObject<StoredSpec>(client, `${ADMISSION_REGISTRATION}/${resource}/${NODE_METADATA_POLICY}`);
+    readObject<StoredSpec>(client, `${ADMISSION_REGISTRATION_V1_PATH}/${resource}/${NODE_METADATA_POLICY}`);
   const [policy, binding] = await Promise.all([
     stored('validatingadmissionpolicies'),
     stored('validatingadmissionpolicybindings'),

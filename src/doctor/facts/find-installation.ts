@@ -1,7 +1,7 @@
 import type { ApiClient } from '../../cluster/client/api-client.ts';
 import { namespacedPath } from '../../cluster/client/object-path.ts';
 import { OWN_LABEL, OWN_NAMESPACE, OWN_SERVICE } from '../../cluster/installation/own-names.ts';
-import { boundNamespaces, calledService } from '../../cluster/installation/own-namespaces.ts';
+import { boundNamespaces, calledService } from '../../cluster/installation/where-installed.ts';
 import { listObjects } from '../../cluster/list/list-objects.ts';
 import { chooseInstallation, type InstallationChoice, type Search } from './choose-installation.ts';
 import { asTheManifests, type DeploymentObject, type Installation, viewInstallation } from './installation.ts';

@@ -1,4 +1,7 @@
-import { ADMISSION_REGISTRATION, CONFIGURATIONS } from '../../cluster/admission-registration/webhook-configurations.ts';
+import {
+  ADMISSION_REGISTRATION_V1_PATH,
+  CONFIGURATIONS,
+} from '../../cluster/admission-registration/webhook-configurations.ts';
 import type { ApiClient } from '../../cluster/client/api-client.ts';
 import { listObjects } from '../../cluster/list/list-objects.ts';
 
@@ -36,7 +39,7 @@ export interface RegisteredConfiguration {
  */
 export async function listConfigurations(client: ApiClient): Promise<RegisteredConfiguration[]> {
   const lists = Object.values(CONFIGURATIONS).map(({ resource }) =>
-    listObjects(client, `${ADMISSION_REGISTRATION}/${resource}`, (object): RegisteredConfiguration => {
+    listObjects(client, `${ADMISSION_REGISTRATION_V1_PATH}/${resource}`, (object): RegisteredConfiguration => {
       const { metadata, webhooks } = object as {
         metadata: { name: string };
         webhooks?: readonly RegisteredWebhook[] | null;

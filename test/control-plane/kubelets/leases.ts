@@ -1,4 +1,4 @@
-import { jittered } from '../../../src/cluster/watch/watch-options.ts';
+import { jittered } from '../../../src/cluster/watch/watch-timings.ts';
 import { microTime } from '../../../src/kubernetes/time.ts';
 import { messageOf } from '../../../src/runtime/error-message.ts';
 import { followFault } from '../../../src/runtime/fault-log.ts';

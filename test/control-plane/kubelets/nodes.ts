@@ -1,5 +1,5 @@
+import type { WatchCache } from '../../../src/cluster/watch/watch-cache.ts';
 import { watchResource } from '../../../src/cluster/watch/watch-cache.ts';
-import type { WatchCache } from '../../../src/cluster/watch/watch-options.ts';
 import { startWorkQueue } from '../../../src/runtime/work-queue.ts';
 import { STRATEGIC_MERGE_PATCH } from '../content-types.ts';
 import { type NodeStatus, nodeReport } from './node-report.ts';

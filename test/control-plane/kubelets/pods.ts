@@ -1,6 +1,6 @@
 import type { Entry } from '../../../src/cluster/watch/cached-objects.ts';
+import type { WatchCache } from '../../../src/cluster/watch/watch-cache.ts';
 import { watchResource } from '../../../src/cluster/watch/watch-cache.ts';
-import type { WatchCache } from '../../../src/cluster/watch/watch-options.ts';
 import { startWorkQueue } from '../../../src/runtime/work-queue.ts';
 import { STRATEGIC_MERGE_PATCH } from '../content-types.ts';
 import { unlessOvertaken } from './overtaken.ts';

@@ -10,7 +10,7 @@ import {
   nextStep,
   PROPAGATION_MS,
 } from '../../../src/certs/rotation.ts';
-import { whyUnusable } from '../../../src/certs/stored-faults.ts';
+import { certificateFault } from '../../../src/certs/stored-faults.ts';
 import type { CompleteFiles, StoredFiles } from '../../../src/certs/stored-files.ts';
 
 const DAY_MS = 86_400_000;
@@ -41,7 +41,7 @@ const accepted = ({ cert }: CompleteFiles, bundle: string) => {
 
 describe('of nothing', () => {
   it('makes a CA and a serving certificate for the names', () => {
-    expect(whyUnusable(first, NAMES, START)).toBeUndefined();
+    expect(certificateFault(first, NAMES, START)).toBeUndefined();
     expect(fingerprints(first.bundle)).toHaveLength(1);
     expect(accepted(first, first.bundle)).toBe(true);
   });
@@ -62,7 +62,7 @@ describe('of a serving certificate', () => {
     { why: 'has the key of another', files: { ...first, key: first.caKey }, now: START, names: NAMES },
   ])('that $why makes a new one, of the same CA', async ({ files, now, names }) => {
     const step = await taken(files, now, { names });
-    expect(whyUnusable(step.files, names, now)).toBeUndefined();
+    expect(certificateFault(step.files, names, now)).toBeUndefined();
     expect(step.files.cert).not.toBe(first.cert);
     expect(step.files).toMatchObject({ bundle: first.bundle, caKey: first.caKey });
   });
@@ -121,7 +121,7 @@ describe('of a CA', () => {
     const step = await taken(files, START, { trusted: false });
     expect(step.files.cert).toBe(first.cert);
     expect(fingerprints(step.files.bundle)).toHaveLength(2);
-    expect(whyUnusable(step.files, NAMES, START)).toBeUndefined();
+    expect(certificateFault(step.files, NAMES, START)).toBeUndefined();
   });
 
   it.each([
@@ -130,7 +130,7 @@ describe('of a CA', () => {
     { why: 'no CA to have signed what is served', files: { ...first, bundle: undefined }, now: START },
   ])('with $why, all is made anew at once', async ({ files, now }) => {
     const step = await taken(files, now, { trusted: false });
-    expect(whyUnusable(step.files, NAMES, now)).toBeUndefined();
+    expect(certificateFault(step.files, NAMES, now)).toBeUndefined();
     expect(step.files.cert).not.toBe(first.cert);
   });
 
@@ -165,7 +165,7 @@ describe('of a CA', () => {
       const issued = await taken(from, ahead, { trusted: false });
       const stored = reissued ? (await taken(issued.files, START)).files : issued.files;
       const step = await taken(stored, START, { trusted: false, futureForMs });
-      expect(whyUnusable(step.files, NAMES, START)).toBeUndefined();
+      expect(certificateFault(step.files, NAMES, START)).toBeUndefined();
       expect(parseCertificates(step.files.bundle).map((ca) => ca.validFromDate < START)).toEqual([true]);
       expect(accepted(step.files, step.files.bundle)).toBe(true);
       expect(step.what).toContain('not valid before');

@@ -3,7 +3,7 @@ import { PassThrough } from 'node:stream';
 import { describe, expect, it, onTestFinished, vi } from 'vitest';
 import { RECEIVED_LIMIT_BYTES } from '../../../src/server/admission-server.ts';
 import { type ArrivalLimits, followArrivals } from '../../../src/server/arrivals.ts';
-import { CLIENT_TIMEOUTS } from '../../../src/server/connections.ts';
+import { CLIENT_TIMEOUTS } from '../../../src/server/client-timeouts.ts';
 import { BODY_LIMIT_BYTES } from '../../../src/server/json-body.ts';
 import { LEVEL } from '../captured-log.ts';
 import { eventually } from '../eventually.ts';

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import type { TaintMode } from '../../../src/policy/taint-policy.ts';
-import { CLIENT_TIMEOUTS } from '../../../src/server/connections.ts';
+import { CLIENT_TIMEOUTS } from '../../../src/server/client-timeouts.ts';
 import { MOST_PARTS, MOST_TEXTS } from '../../../src/server/json-body.ts';
 import { LEVEL } from '../captured-log.ts';
 import { eventually } from '../eventually.ts';

@@ -1,6 +1,6 @@
 import type { Socket } from 'node:net';
 import { expect, it } from 'vitest';
-import { CLIENT_TIMEOUTS } from '../../../src/server/connections.ts';
+import { CLIENT_TIMEOUTS } from '../../../src/server/client-timeouts.ts';
 import { eventually } from '../eventually.ts';
 import { openRaw, openTls } from './raw-connections.ts';
 import { ALIVE, startServer } from './running-server.ts';

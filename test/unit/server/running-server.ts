@@ -6,7 +6,7 @@ import { parsePolicies } from '../../../src/files/policy-files.ts';
 import { compilePolicies } from '../../../src/policy/policy-set.ts';
 import { createMetrics } from '../../../src/replica/metrics.ts';
 import { createAdmissionServer } from '../../../src/server/admission-server.ts';
-import type { ClientTimeouts } from '../../../src/server/connections.ts';
+import type { ClientTimeouts } from '../../../src/server/client-timeouts.ts';
 import type { JudgedCreation, JudgedRequest } from '../../../src/server/reviewer.ts';
 import { captureLog } from '../captured-log.ts';
 import { harmlessReview, TOLERATION_POLICY_YAML, taintPolicyYaml } from '../reviews.ts';

@@ -1,7 +1,7 @@
 import { Registry } from '@prometheus-io/client';
 import { expect, it, onTestFinished } from 'vitest';
 import { createAdminServer } from '../../../src/server/admin-server.ts';
-import { CLIENT_TIMEOUTS, type ClientTimeouts } from '../../../src/server/connections.ts';
+import { CLIENT_TIMEOUTS, type ClientTimeouts } from '../../../src/server/client-timeouts.ts';
 import { eventually } from '../eventually.ts';
 import { harmlessReview } from '../reviews.ts';
 import { openRaw, openTls, readToEnd } from './raw-connections.ts';

@@ -1,6 +1,7 @@
 import type { ApiClient } from '../../../cluster/client/api-client.ts';
+import type { WatchCache } from '../../../cluster/watch/watch-cache.ts';
 import { watchResource } from '../../../cluster/watch/watch-cache.ts';
-import type { WatchCache, WatchOptions } from '../../../cluster/watch/watch-options.ts';
+import type { WatchOptions } from '../../../cluster/watch/watch-options.ts';
 import type { Found } from '../../../judge/startup/blocker.ts';
 import type { Run } from '../../controller.ts';
 

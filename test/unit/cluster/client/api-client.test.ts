@@ -1,5 +1,6 @@
 import { getEventListeners } from 'node:events';
 import { writeFileSync } from 'node:fs';
+import type { ServerResponse } from 'node:http';
 import { describe, expect, it, vi } from 'vitest';
 import { AnswerTooLongError } from '../../../../src/cluster/client/api-error.ts';
 import { confirmedTime } from '../../../../src/cluster/client/confirmed-time.ts';
@@ -16,6 +17,16 @@ const echo: Handler = ({ method, path, query, headers, body }, response) =>
   answer(response, { method, path, query, headers, body });
 const silent: Handler = () => {};
 const BLOCK = Buffer.alloc(65_536, 'x');
+
+/** Writes blocks until the client closes the connection. */
+function writeForever(response: ServerResponse, onBlock = () => {}): void {
+  const write = (error?: Error | null) => {
+    if (error || response.destroyed) return;
+    onBlock();
+    response.write(BLOCK, write);
+  };
+  write();
+}
 
 describe('a request', () => {
   it('carries method, path, query, JSON body, type, user agent and credentials', async () => {
@@ -125,6 +136,12 @@ describe('a request that fails', () => {
     expect(error).toHaveLength('GET /x: 500: '.length + 1_000);
   });
 
+  it('with an answer without an end reads its beginning only, and leaves no connection open', async () => {
+    const { api, client } = await fakeCluster((_request, response) => writeForever(response.writeHead(500)));
+    await expect(client.request('GET', '/x')).rejects.toMatchObject({ name: 'ApiError', status: 500 });
+    await eventually(() => expect(api.connections().open).toBe(0));
+  });
+
   it('with a success that is not JSON says so', async () => {
     const { client } = await fakeCluster((_request, response) => response.end('<html>'));
     await expect(client.request('GET', '/x')).rejects.toThrow(/^GET \/x: .*JSON/);
@@ -149,12 +166,9 @@ describe('a request that fails', () => {
   it('for an answer longer than accepted stops reading it, and leaves no connection open', async () => {
     let written = 0;
     const { api, client } = await fakeCluster((_request, response) => {
-      const write = (error?: Error | null) => {
-        if (error || response.destroyed) return;
+      writeForever(response, () => {
         written += BLOCK.length;
-        response.write(BLOCK, write);
-      };
-      write();
+      });
     });
     const failed = client.request('GET', '/x', { mostBytes: 200_000 });
     await expect(failed).rejects.toMatchObject({

@@ -1,6 +1,6 @@
 import type { ServerResponse } from 'node:http';
 import { describe, expect, it, onTestFinished, vi } from 'vitest';
-import { parseRetryAfter } from '../../../../src/cluster/client/api-error.ts';
+import { parseRetryAfter } from '../../../../src/cluster/client/retry-after.ts';
 import { watchResource } from '../../../../src/cluster/watch/watch-cache.ts';
 import { captureLog } from '../../captured-log.ts';
 import { stopClock, whenTrue } from '../../stopped-clock.ts';

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { versionInForce, viewPolicy, whyUnusable } from '../../../../src/cluster/policies/policy-object.ts';
+import { policyFault, versionInForce, viewPolicy } from '../../../../src/cluster/policies/policy-object.ts';
 
 const GOOD = { mode: 'Deny', taints: [{ key: 'a' }] };
 const UNUSABLE = { mode: 'Warn', taints: [{ key: 'a' }] };
@@ -57,7 +57,7 @@ describe('why a policy cannot be used is', () => {
     ['what is wrong, where the leader has seen an earlier generation only', UNUSABLE, ready('Invalid', 1), OWN],
     ['what is wrong, where the leader is of a version that can use it', UNUSABLE, ready('NotRegistered', 2), OWN],
   ])('%s', (_what, spec, status, expected) => {
-    const why = whyUnusable(view(2, spec, status));
+    const why = policyFault(view(2, spec, status));
     if (expected === undefined) expect(why).toBeUndefined();
     else expect(why).toMatch(expected);
   });

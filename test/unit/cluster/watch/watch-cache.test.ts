@@ -307,22 +307,81 @@ describe('a list that is the beginning of the watch', () => {
     expect(values()).toEqual({ a: 'old', b: 'old', c: 'old', e: 'new' });
   });
 
-  it('that ends too early removes nothing, and is requested again', async () => {
+  it('that ends too early removes nothing, and is followed by a list of pages; the next one may be the beginning again', async () => {
     const things = await threeThings();
     const { cache, values, takeChanges } = await watchThings(things, { isStreamed: true });
     (await watchNumber(things, 1)).sendAll();
     await cache.synced;
+    const refused = refuse(things, 'list', [500, 'InternalError']);
     things.watches[0]?.send('ERROR', { code: 410, reason: 'Expired', message: '' });
     things.delete('a');
     const second = await watchNumber(things, 2);
     second.send('ADDED', things.set('b', 'b1', 'new'));
     second.end();
-    const third = await watchNumber(things, 3);
-    expect(third.query.sendInitialEvents).toBe('true');
+    await eventually(() => expect(refused.count).toBeGreaterThan(1));
     expect(values()).toEqual({ a: 'old', b: 'new', c: 'old' });
     takeChanges();
-    third.sendAll();
-    await eventually(() => expect(takeChanges()).toEqual(['deleted a=old']));
+    things.instead = undefined;
+    const third = await watchNumber(things, 3);
+    expect(third.query.resourceVersion).toBe('105');
+    expect(takeChanges()).toEqual(['deleted a=old']);
+    third.send('ERROR', { code: 410, reason: 'Expired', message: '' });
+    expect((await watchNumber(things, 4)).query.sendInitialEvents).toBe('true');
+  });
+
+  it('whose bookmark does not come in time is followed by a list of pages, soon', async () => {
+    const things = await threeThings();
+    const { cache, states, logged } = await watchThings(things, {
+      isStreamed: true,
+      timings: { streamedListMs: 50, backOffMaxMs: 600_000 },
+    });
+    const watch = await watchNumber(things, 1);
+    watch.send('ADDED', things.set('a', 'a1', 'old'));
+    await cache.synced;
+    expect(cache.size).toBe(3);
+    expect((await watchNumber(things, 2)).query.resourceVersion).toBe('104');
+    expect(states.map((state) => state.connected || state.error)).toEqual([
+      `GET ${PATH}: not all objects were sent within 50 ms`,
+      true,
+    ]);
+    expect(logged()).toEqual([expect.stringMatching(/^cannot watch .*not all objects/), `watching ${PATH} again`]);
+  });
+
+  it('and does not come in time closes no other watch, which may begin so, too', async () => {
+    const things = await threeThings();
+    const { cache, client } = await watchThings(things, { isStreamed: true });
+    (await watchNumber(things, 1)).sendAll();
+    await cache.synced;
+    const also = (timings: WatchOptions<string>['timings'] = {}) => {
+      const log = captureLog();
+      const other = watchResource({ client, path: PATH, isStreamed: true, project: () => '', ...log, timings });
+      onTestFinished(() => other.stop());
+      return other;
+    };
+    const late = also({ streamedListMs: 50 });
+    await late.synced;
+    await watchNumber(things, 3);
+    also();
+    expect((await watchNumber(things, 4)).query.sendInitialEvents).toBe('true');
+    things.watches[0]?.send('MODIFIED', things.set('a', 'a1', 'new'));
+    await eventually(() => expect(cache.get('a')?.value).toBe('new'));
+    expect(things.watches).toHaveLength(4);
+  });
+
+  it('ends a fault once it is complete, and not before', async () => {
+    const things = await threeThings();
+    const { cache, logged } = await watchThings(things, { isStreamed: true });
+    (await watchNumber(things, 1)).sendAll();
+    await cache.synced;
+    things.watches[0]?.send('ERROR', { code: 404, reason: 'NotFound', message: '' });
+    const second = await watchNumber(things, 2);
+    expect(second.query.sendInitialEvents).toBe('true');
+    const unserved = expect.stringContaining('is the CustomResourceDefinition installed?');
+    second.send('MODIFIED', things.set('a', 'a1', 'new'));
+    await eventually(() => expect(cache.get('a')?.value).toBe('new'));
+    expect(logged()).toEqual([unserved]);
+    second.sendAll();
+    await eventually(() => expect(logged()).toEqual([unserved, `watching ${PATH} again`]));
   });
 
   it.each([

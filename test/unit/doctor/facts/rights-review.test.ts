@@ -51,7 +51,7 @@ it('asks for what the manifests grant, no more and no less', () => {
 
 it.each(OPTIONAL_RIGHT_NAMES)('asks for what manifests/rights grant: %s', (right) => {
   const rule = OPTIONAL_RIGHTS[right];
-  expect(grantedBy(RIGHTS[rule.value])).toEqual(expect.arrayContaining(accessesOf(rule).map(lineOf)));
+  expect(grantedBy(RIGHTS[rule.grant])).toEqual(expect.arrayContaining(accessesOf(rule).map(lineOf)));
 });
 
 it('manifests/rights grant no more than is asked for', () => {
