@@ -46,6 +46,8 @@ const LEVELS: Readonly<Record<TolerationOnDaemon['state'], Level>> = {
 };
 
 const YES: StateCell = { text: 'yes', level: 'ok' };
+/** Its pods are evicted again. */
+const FOR_A_WHILE: StateCell = { text: 'for a while', level: 'attention' };
 const NOT_YET: StateCell = { text: 'not yet', level: 'attention' };
 const NO: StateCell = { text: 'no', level: 'failed' };
 
@@ -83,10 +85,15 @@ export function placeSection(head: string, { places }: PoliciesOnDaemon): Sectio
     rows: places.map(({ nodes, runs, why, passing }) => [
       String(nodes.length),
       { nodes },
-      runs ? YES : passing ? NOT_YET : NO,
+      runs ? (why.length > 0 ? FOR_A_WHILE : YES) : passing ? NOT_YET : NO,
       why.join('; '),
     ]),
   };
+}
+
+/** Whether taints evict its pods repeatedly from nodes where they run. */
+export function isEvicted({ places }: PoliciesOnDaemon): boolean {
+  return places.some(({ runs, why }) => runs && why.length > 0);
 }
 
 export function lacksTolerations({ tolerations }: PoliciesOnDaemon): boolean {

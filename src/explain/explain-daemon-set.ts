@@ -14,6 +14,7 @@ import {
   type DaemonExplanation,
   type DaemonFacts,
   inForceOf,
+  isEvicted,
   lacksTolerations,
   leftAloneLines,
   type NamespacedName,
@@ -117,7 +118,7 @@ function missingTable({ missingPods }: DaemonSetExplanation): Section {
  * The one thing to do. The order is the rule:
  * 1. What keeps every policy from adding tolerations: the annotation, too many tolerations, --audit.
  * 2. Tolerations that a policy of mode Mutate requires, that no policy requires yet, or that only a policy of mode Audit requires.
- * 3. Problems of policies, and pods that are missing where no taint keeps them off.
+ * 3. Problems of policies, evictions, and pods that are missing where no taint keeps them off.
  * 4. Gaps that no policy can close, and taints that are removed without a user.
  */
 function nextStep(explained: DaemonSetExplanation): Step {
@@ -134,6 +135,7 @@ function nextStep(explained: DaemonSetExplanation): Step {
   if (notRequired.length > 0 && remedy) return stepOf(remedy);
   if (hasGaps && lacking.length > 0) return setModeMutate(explained, lacking);
   if (problems.length > 0) return DOCTOR;
+  if (isEvicted(explained)) return END_EVICTIONS;
   if (missingPods.length > 0) return readEvents(explained);
   if (hasGaps) return { note: `no policy can name it or the taint: if it is meant to run there, ${ADD_IT_THERE}` };
   if (waiting.length > 0) return waitForRemoval(explained);
@@ -146,6 +148,9 @@ const ADD_IT_THERE = 'add the toleration to the DaemonSet';
 const END_AUDIT: Step = { note: `${AUDIT_ADDS_NONE}: run it without --audit, or ${ADD_IT_THERE}` };
 const REMOVE_TOLERATIONS: Step = {
   note: `remove tolerations that its pods do not need, until it has ${MAX_TOLERATIONS} at most, or ${ADD_IT_THERE}`,
+};
+const END_EVICTIONS: Step = {
+  note: 'its pods are evicted repeatedly: remove tolerationSeconds from its first toleration that matches the taint above, or the toleration if it is not meant to run there',
 };
 const DOCTOR: Step = { command: 'taintkeeper doctor' };
 

@@ -11,6 +11,7 @@ import {
   type DaemonExplanation,
   type DaemonFacts,
   inForceOf,
+  isEvicted,
   lacksTolerations,
   leftAloneLines,
   type NamespacedName,
@@ -160,7 +161,7 @@ function podLines(explained: PodExplanation): string[] {
 
 function nextStep(explained: PodExplanation): Step {
   const { namespace, name, pod, owner, gaps } = explained;
-  if (owner?.kind === 'DaemonSet' && (gaps.length > 0 || lacksTolerations(explained))) {
+  if (owner?.kind === 'DaemonSet' && (gaps.length > 0 || lacksTolerations(explained) || isEvicted(explained))) {
     return { command: `taintkeeper explain daemonset ${shellWord(`${namespace}/${owner.name}`)}` };
   }
   if (pod.state !== 'scheduled') {

@@ -3,7 +3,7 @@ import { startupRulesOf } from '../coverage/startup-rules.ts';
 import { taintsAlone } from '../coverage/taints-alone.ts';
 import { type DaemonSetView, hasTooManyTolerations, optsOut } from '../judge/daemon-set-view.ts';
 import { missingOnRunning } from '../judge/request/daemon-set.ts';
-import type { Taint } from '../kubernetes/taint.ts';
+import { formatTaint, type Taint } from '../kubernetes/taint.ts';
 import { equalToleration, formatToleration, type Toleration, tolerates } from '../kubernetes/toleration.ts';
 import { virtualNodeLabel } from '../kubernetes/virtual-node.ts';
 import { compileDaemonSetSelection, type SelectableDaemonSet } from '../policy/daemon-set-selection.ts';
@@ -14,6 +14,7 @@ import {
   type Coverage,
   compileCoverage,
   compilePodCoverage,
+  lastingEvictions,
   type SchedulingNode,
   type SchedulingView,
 } from '../scheduling/coverage.ts';
@@ -44,7 +45,7 @@ export interface TolerationOnDaemon {
 export interface NodeGroupOutcome {
   readonly nodes: readonly string[];
   readonly runs: boolean;
-  /** What keeps pods off. */
+  /** What keeps pods off. Where they run: what evicts each of them again. */
   readonly why: readonly string[];
   /** True if only taints that Kubernetes, autoscalers or operators remove keep pods off. */
   readonly passing: boolean;
@@ -197,18 +198,23 @@ function placesFor(
     const coverage = coverageOn(node);
     const obstacles = coverage.runs ? [] : coverage.obstacles;
     const virtual = daemonSet && coverage.runs ? virtualNodeLabel(node) : undefined;
+    const evictions = coverage.runs ? lastingEvictions(coverage) : [];
+    const runs = coverage.runs && !virtual;
     const why = virtual
       ? [`virtual node ${virtual.join('=')}: its pod stays Pending, ${excludingVirtualNodes(virtual)}`]
-      : obstacles.map(summarizeObstacle);
+      : [
+          ...obstacles.map(summarizeObstacle),
+          ...evictions.map(({ taint, seconds }) => `taint ${formatTaint(taint)} evicts each pod after ${seconds} s`),
+        ];
     const alone = taintsAlone(coverage, daemonSet, node, startup);
     const passing = alone?.permanent.length === 0;
-    return { node, why, passing, waiting: passing ? alone.transient : [], gaps: alone?.permanent ?? [] };
+    return { node, runs, why, passing, waiting: passing ? alone.transient : [], gaps: alone?.permanent ?? [] };
   });
-  const groups = groupsBy(each, ({ why, passing }) => `${passing} ${why.join('; ')}`);
+  const groups = groupsBy(each, ({ runs, why, passing }) => `${runs} ${passing} ${why.join('; ')}`);
   return {
     places: groups.map((alike) => {
-      const [{ why, passing }] = alike;
-      return { nodes: alike.map(({ node: { name } }) => name), runs: why.length === 0, why, passing };
+      const [{ runs, why, passing }] = alike;
+      return { nodes: alike.map(({ node: { name } }) => name), runs, why, passing };
     }),
     gaps: each.flatMap(({ gaps }) => gaps),
     waiting: each.flatMap(({ waiting }) => waiting),

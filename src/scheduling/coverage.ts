@@ -121,6 +121,11 @@ function evictionsBy(taints: readonly Taint[], tolerations: readonly Toleration[
     });
 }
 
+/** The evictions that go on, because nothing removes the taint without a user. */
+export function lastingEvictions({ evictions = [] }: Extract<Coverage, { runs: true }>): Eviction[] {
+  return evictions.filter(({ taint }) => !isTransientTaintKey(taint.key));
+}
+
 /** {@link compileCoverage}, cached for DaemonSets that have not changed: the leader needs them each second. */
 export const compiledCoverage = oncePer(compileCoverage);
 

@@ -97,6 +97,25 @@ describe('a DaemonSet', () => {
     });
   });
 
+  it('that tolerates a taint for some seconds runs there, and each pod is evicted', () => {
+    const evicting = { key: 'dedicated', value: 'gpu', effect: 'NoExecute' };
+    const unreachable = { key: 'node.kubernetes.io/unreachable', effect: 'NoExecute' };
+    const tolerations = [{ operator: 'Exists', tolerationSeconds: 60 }] as const;
+    const nodes = [node('evicting', [evicting]), node('w'), node('down', [unreachable])];
+    const places = [
+      {
+        nodes: ['evicting'],
+        runs: true,
+        why: ['taint dedicated=gpu:NoExecute evicts each pod after 60 s'],
+        passing: false,
+      },
+      { nodes: ['w', 'down'], runs: true, why: [], passing: false },
+    ];
+    const explained = policiesOnDaemonSet(subject({ tolerations }), nodes, inForce([]));
+    expect(explained).toMatchObject({ places, gaps: [], waiting: [] });
+    expect(policiesOnPod(subject({ tolerations }), undefined, nodes, inForce([]))).toMatchObject({ places });
+  });
+
   it('does not run on virtual nodes, also where it tolerates their taints', () => {
     const virtual = node('vk', [{ key: 'virtual-kubelet.io/provider', effect: 'NoSchedule' }], {
       type: 'virtual-kubelet',
