@@ -32,6 +32,7 @@ interface DeniedRequest {
 /** The denied requests of one component. */
 export interface DenialsOfComponent {
   readonly user: string;
+  /** A lower bound: the log omits what exceeds its limits, and what other replicas and earlier processes denied. */
   readonly count: number;
   /** The names of the policies that denied them. */
   readonly policies: readonly string[];

@@ -223,7 +223,7 @@ it('ranks what is wrong with nodes, daemons, requests and policies by its harm',
     'failed - The API server does not trust the certificate of 1 of 1 webhook',
     'failed policies TaintPolicy gpu-pool is not in force: spec: no',
     'attention nodes a:NoSchedule is missing on 2 nodes: another writer removes it repeatedly',
-    'attention decisions 12 requests of system:node:n1 were denied in the last hour',
+    'attention decisions At least 12 requests of system:node:n1 were denied in the last hour',
     'attention coverage ns/log has 2 of 1 pod unavailable',
   ]);
 });
@@ -474,7 +474,7 @@ it('leads from a denied component to its decisions, and to the nodes only where 
   expect(problemsOf({}, LED, denials)).toMatchObject([
     {
       harm: 'ComponentsDenied',
-      text: '1 request of system:node:n1 was denied in the last hour',
+      text: 'At least 1 request of system:node:n1 was denied in the last hour',
       place: { tab: 'decisions', filters: { q: 'system:node:n1', show: 'denied' } },
       names: [{ text: 'n1', place: { tab: 'nodes', object: 'n1' } }],
       why: 'denied by TaintPolicy p, in reviews from 10.0.0.1; a component repeats what is denied',
@@ -498,10 +498,10 @@ it('has few problems of forged reviews, after what the leader has seen, and leav
     ...Array.from(
       { length: 7 },
       (_, index) =>
-        `attention decisions 50 requests of system:serviceaccount:made:up-${index} were denied in the last hour`,
+        `attention decisions At least 50 requests of system:serviceaccount:made:up-${index} were denied in the last hour`,
     ),
-    'attention decisions 1 request of system:node:n1 was denied in the last hour',
-    'attention decisions Requests of 193 more components were denied in the last hour',
+    'attention decisions At least 1 request of system:node:n1 was denied in the last hour',
+    'attention decisions Requests of at least 193 more components were denied in the last hour',
   ]);
 });
 
@@ -513,11 +513,13 @@ it('has as many problems of an origin with many denied components as of one that
     ...deniedAt('10.0.0.1', 'system:node:n', 100, 5),
   ]);
   expect(found).toEqual([
-    ...[0, 1, 2, 3].map((index) => `attention decisions 50 requests of forged-${index} were denied in the last hour`),
     ...[0, 1, 2, 3].map(
-      (index) => `attention decisions 5 requests of system:node:n-${index} were denied in the last hour`,
+      (index) => `attention decisions At least 50 requests of forged-${index} were denied in the last hour`,
     ),
-    'attention decisions Requests of 100 more components were denied in the last hour',
+    ...[0, 1, 2, 3].map(
+      (index) => `attention decisions At least 5 requests of system:node:n-${index} were denied in the last hour`,
+    ),
+    'attention decisions Requests of at least 100 more components were denied in the last hour',
   ]);
 });
 
