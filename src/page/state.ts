@@ -167,6 +167,7 @@ export interface NodeMap {
   readonly pools: readonly string[];
   /** Nodes whose startup taints wait for something, by name, at most 200. */
   readonly waiting: readonly WaitingNode[];
+  readonly waitingLeftOut: number;
 }
 
 /** A node that has a startup taint of `ensure: UntilReady`. */

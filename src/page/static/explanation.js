@@ -138,7 +138,13 @@ function nextOf({ command, note = '' }, id) {
 /** @param {ShownSection} section */
 function sectionOf(section) {
   if ('lines' in section) {
-    return h('ul', {}, ...section.lines.map((line) => h('li', {}, ...breakable(line))));
+    const { lines, linesLeftOut } = section;
+    return h(
+      'ul',
+      {},
+      ...lines.map((line) => h('li', {}, ...breakable(line))),
+      linesLeftOut > 0 && h('li', { class: 'quiet' }, `and ${number(linesLeftOut)} more`),
+    );
   }
   const { head, rows, rowsLeftOut } = section;
   return h(

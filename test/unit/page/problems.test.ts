@@ -59,7 +59,16 @@ const nodesWith = (
   notes: readonly [EvaluatedNote, ...EvaluatedNote[]] = [NOTE],
   columns = COLUMNS,
 ): EvaluatedNodes => ({
-  shown: { columns, columnsLeftOut: 0, notes: [], unselected: 2, pools: ['pool=gpu'], waiting: [], rows: [] },
+  shown: {
+    columns,
+    columnsLeftOut: 0,
+    notes: [],
+    unselected: 2,
+    pools: ['pool=gpu'],
+    waiting: [],
+    waitingLeftOut: 0,
+    rows: [],
+  },
   losses: cells.flatMap((row, index) =>
     columns.flatMap((column, at): NodeLoss[] => {
       const cell = row[at];

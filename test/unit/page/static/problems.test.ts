@@ -15,7 +15,7 @@ const EARLIER_IN_FORCE: typeof POLICY = {
   summary: { level: 'attention', word: 'in force as it was', why: '' },
 };
 const nodes = (...cells: string[]): NonNullable<PageState['nodes']> => ({
-  ...{ columns: [], columnsLeftOut: 0, notes: [], unselected: 2, pools: ['p'], waiting: [] },
+  ...{ columns: [], columnsLeftOut: 0, notes: [], unselected: 2, pools: ['p'], waiting: [], waitingLeftOut: 0 },
   rows: cells.map((row, index): NodeRow => ({ name: `n${index}`, ready: true, pool: 0, cells: row })),
 });
 const HEALTHY: PageState = {
