@@ -216,7 +216,8 @@ function whyMissing({ blockedBy, onTrial, kept }: TaintOnNode, { fromLeader }: P
 function nextStep({ name, taints, problems, fromLeader, intolerantPods: pods = [] }: NodeExplanation): Step {
   const missing = worstFirst(
     taints.filter(({ state }) => state === 'missing'),
-    ({ blockedBy }) => harmOfMissingTaint(blockedBy, 'Restore'),
+    // A mode that does not restore is Audit. With every other reason, the mode does not matter.
+    ({ blockedBy }) => harmOfMissingTaint(blockedBy, 'Audit'),
   );
   const contradictory = missing.find(({ contradiction }) => contradiction)?.contradiction;
   if (contradictory) {
