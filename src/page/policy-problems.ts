@@ -68,8 +68,9 @@ function missingBy(policy: PolicyState, place: Place, leaderView: LeaderView | u
   const violators = policy.violators.map(({ text }) => text);
   const nameAt = (one: string) => policy.violators.find(({ text }) => text === one)?.place;
   const problem = { harm, count: violating, place, nameAt } as const;
-  // The status names only the first few.
-  const withNames = (names: readonly string[]) => [...names, ...Array<string>(violating - violators.length).fill('')];
+  // The status names only the first few. Another writer may have made it inconsistent.
+  const unnamed = Math.max(0, violating - violators.length);
+  const withNames = (names: readonly string[]) => [...names, ...Array<string>(unnamed).fill('')];
   const [first] = violators;
   switch (kind) {
     case 'TaintPolicy':
@@ -88,7 +89,7 @@ function missingBy(policy: PolicyState, place: Place, leaderView: LeaderView | u
       const tooMany = new Set(rows.filter((row) => row.tooManyTolerations).map(daemonSetName));
       const others = violators.filter((one) => !gaps.has(one));
       const unlisted = violating - (violators.length - others.length);
-      if (unlisted === 0) return [];
+      if (unlisted <= 0) return [];
       return [
         {
           ...problem,

@@ -438,6 +438,16 @@ it('names the stuck pods that a RecoveryPolicy finds, which have no page of thei
   ]);
 });
 
+it.each(['TaintPolicy', 'TolerationPolicy', 'RecoveryPolicy'] as const)(
+  'survives the status of a %s that names more violators than it counts',
+  (kind) => {
+    const policy = { ...POLICY, kind, violating: 1, violators: daemonSets('ns/a', 'ns/b') };
+    expect(pageProblems({ ...HEALTHY, policies: [policy] }, undefined, [])).toHaveLength(1);
+    const gaps = ['a', 'b'].map((name) => row(name, { gap: true, keptOff: 1 }));
+    expect(told({ policies: [policy] }, ledWith(nodesWith(['kk']), gaps)).join('\n')).not.toContain('-1');
+  },
+);
+
 it.each<{ names: string[]; patches?: { patchesExisting: true }; command: unknown }>([
   { names: ['ns/a'], command: 'kubectl rollout restart -n ns daemonset a' },
   { names: ['ns/a', 'ns/b'], command: expect.stringContaining('"existing":"Patch"') },
