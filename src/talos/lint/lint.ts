@@ -71,7 +71,7 @@ export function lint(configuration: MachineConfiguration, options: LintOptions =
     configuration,
     role: configuration.role ?? options.role,
     patch,
-    version: version && Math.min(Math.max(version, FIRST_VERSION), LAST_VERSION),
+    version: version === undefined ? undefined : Math.min(Math.max(version, FIRST_VERSION), LAST_VERSION),
     registered: options.registered,
   };
   const isNewer = version !== undefined && version > LAST_VERSION;
