@@ -54,12 +54,12 @@ interface DaemonSetFacts extends DaemonFacts {
 export function explainDaemonSet(
   object: unknown,
   place: NamespacedName,
-  { nodes, policies, placement, ...facts }: DaemonSetFacts,
+  { nodes, policies, placement, audit, events, notes }: DaemonSetFacts,
 ): DaemonSetExplanation {
   const { namespace, name } = place;
   const { controller, priorityClass, pluginDirectories, ...scheduling } = viewInstalledDaemonSet(object, [], namespace);
   const daemonSet = { ...scheduling, ...viewDaemonSet(asDaemonSet(object, []), namespace, name) };
-  const inForce = inForceOf(policies, facts.audit);
+  const inForce = inForceOf(policies, audit);
   const { compiled } = inForce;
   const explained = policiesOnDaemonSet(daemonSet, nodes, inForce);
   const gaps = gapsOf({ daemonSets: [daemonSet], nodes, startup: startupRulesOf(compiled.taintPolicies) });
@@ -75,8 +75,8 @@ export function explainDaemonSet(
     missingPods: placement ? missingPods(placement, runsOn) : [],
     problems: problemsFor(explained, policies),
     ...(remedy ? { remedy } : {}),
-    ...facts,
-    notes: [...facts.notes, ...notesOnUnusable(policies)],
+    events,
+    notes: [...notes, ...notesOnUnusable(policies)],
   };
 }
 

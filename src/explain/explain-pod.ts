@@ -58,19 +58,14 @@ export function explainPod(
   place: NamespacedName,
   owner: DaemonSetView | undefined,
   state: PodState,
-  { nodes, policies, ...facts }: DaemonFacts,
+  { nodes, policies, audit, events, notes }: DaemonFacts,
 ): PodExplanation {
   const controller = viewController(object, []);
   const pod = { ...place, nodeName: '', hostNetwork: false, ...viewPodScheduling(object, []) };
   const own = owner && state.node !== undefined ? nodes.filter(({ name }) => name === state.node) : nodes;
-  const inForce = inForceOf(policies, facts.audit);
+  const inForce = inForceOf(policies, audit);
   const explained = policiesOnPod(pod, owner, own, inForce);
   const restrictions = restrictionsOn(object, place, inForce.compiled);
-  const notes = [
-    ...facts.notes,
-    ...notesOnUnusable(policies),
-    ...(hasResourceClaims(object, []) ? [DEVICE_TAINTS] : []),
-  ];
   return {
     kind: 'pod',
     ...place,
@@ -80,8 +75,8 @@ export function explainPod(
     owner: controller,
     problems: problemsFor(explained, policies),
     ...(restrictions.length === 0 ? {} : { restrictions }),
-    ...facts,
-    notes,
+    events,
+    notes: [...notes, ...notesOnUnusable(policies), ...(hasResourceClaims(object, []) ? [DEVICE_TAINTS] : [])],
   };
 }
 
