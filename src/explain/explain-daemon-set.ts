@@ -16,13 +16,10 @@ import {
   inForceOf,
   isEvicted,
   lacksTolerations,
-  leftAloneLines,
   type NamespacedName,
-  placeSection,
-  policySection,
   problemsFor,
-  tolerationSection,
-} from './daemon-sections.ts';
+} from './daemon-explained.ts';
+import { leftAloneLines, placeSection, policySection, tolerationSection } from './daemon-sections.ts';
 import type { FormattedExplanation, Section, Step } from './display.ts';
 import { type PoliciesOnDaemonSet, policiesOnDaemonSet } from './policies-on-daemon.ts';
 import type { PolicyField } from './policy-field.ts';
@@ -82,7 +79,7 @@ export function explainDaemonSet(
 
 /** Formats the explanation for people. */
 export function formatDaemonSet(explained: DaemonSetExplanation): FormattedExplanation {
-  const { namespace, name, writtenBy, managedBy, gaps } = explained;
+  const { namespace, name, writtenBy, managedBy, permanentTaints } = explained;
   return {
     sections: filled([
       tolerationSection(`daemonset ${namespace}/${name}`, explained),
@@ -102,7 +99,7 @@ export function formatDaemonSet(explained: DaemonSetExplanation): FormattedExpla
       ...closing(explained),
     ]),
     next: nextStep(explained),
-    isOk: !lacksTolerations(explained) && gaps.length === 0,
+    isOk: !lacksTolerations(explained) && permanentTaints.length === 0,
   };
 }
 
@@ -122,10 +119,10 @@ function missingTable({ missingPods }: DaemonSetExplanation): Section {
  * 4. Gaps that no policy can close, and taints that are removed without a user.
  */
 function nextStep(explained: DaemonSetExplanation): Step {
-  const { tolerations, gaps, waiting, notRequired, missingPods, problems, remedy } = explained;
+  const { tolerations, permanentTaints, waiting, notRequired, missingPods, problems, remedy } = explained;
   const lacking = tolerations.flatMap(({ state, by }) => (state === 'missing' ? by : []));
   const lackingByMutate = lacking.filter(({ mode }) => mode === 'Mutate');
-  const hasGaps = gaps.length > 0;
+  const hasGaps = permanentTaints.length > 0;
 
   if (explained.deleting) return { note: 'nothing: it is being deleted' };
   if (explained.optsOut && hasGaps) return removeIgnoreAnnotation(explained);

@@ -13,13 +13,10 @@ import {
   inForceOf,
   isEvicted,
   lacksTolerations,
-  leftAloneLines,
   type NamespacedName,
-  placeSection,
-  policySection,
   problemsFor,
-  tolerationSection,
-} from './daemon-sections.ts';
+} from './daemon-explained.ts';
+import { leftAloneLines, placeSection, policySection, tolerationSection } from './daemon-sections.ts';
 import type { FormattedExplanation, Step } from './display.ts';
 import { policiesOnPod } from './policies-on-daemon.ts';
 import { namedBy, type PolicyField } from './policy-field.ts';
@@ -155,8 +152,11 @@ function podLines(explained: PodExplanation): string[] {
 }
 
 function nextStep(explained: PodExplanation): Step {
-  const { namespace, name, pod, owner, gaps } = explained;
-  if (owner?.kind === 'DaemonSet' && (gaps.length > 0 || lacksTolerations(explained) || isEvicted(explained))) {
+  const { namespace, name, pod, owner, permanentTaints } = explained;
+  if (
+    owner?.kind === 'DaemonSet' &&
+    (permanentTaints.length > 0 || lacksTolerations(explained) || isEvicted(explained))
+  ) {
     return { command: `taintkeeper explain daemonset ${shellWord(`${namespace}/${owner.name}`)}` };
   }
   if (pod.state !== 'scheduled') {

@@ -63,7 +63,7 @@ export interface PoliciesOnDaemon {
   readonly tolerations: readonly TolerationOnDaemon[];
   readonly places: readonly NodeGroupOutcome[];
   /** The permanent taints that keep pods off nodes, where nothing else does. */
-  readonly gaps: readonly Taint[];
+  readonly permanentTaints: readonly Taint[];
   /** The transient taints that keep pods off nodes, where nothing else does. */
   readonly waiting: readonly Taint[];
 }
@@ -72,7 +72,7 @@ export interface PoliciesOnDaemon {
 export interface PoliciesOnDaemonSet extends PoliciesOnDaemon {
   /** It has so many tolerations that no TolerationPolicy is applied to it. */
   readonly tooManyTolerations: boolean;
-  /** The gaps that remain with the tolerations that policies of any mode require. */
+  /** Those of {@link PoliciesOnDaemon.permanentTaints} that the tolerations of policies of any mode do not match. */
   readonly notRequired: readonly Taint[];
 }
 
@@ -93,7 +93,7 @@ export function policiesOnDaemonSet(
   nodes: readonly SchedulingNode[],
   { policies, compiled, audit }: InForce,
 ): PoliciesOnDaemonSet {
-  const { places, gaps, waiting } = placesFor(compileCoverage(daemonSet), nodes, daemonSet, compiled);
+  const { places, permanentTaints, waiting } = placesFor(compileCoverage(daemonSet), nodes, daemonSet, compiled);
   const required = requiringFor(daemonSet, compiled).flatMap(({ tolerations }) =>
     tolerations.map(({ value }) => value),
   );
@@ -105,9 +105,9 @@ export function policiesOnDaemonSet(
     policies: policies.filter(isForDaemonSets).map((policy) => onDaemon(policy, daemonSet, audit)),
     tolerations: tolerationsOn(daemonSet, daemonSet.tolerations, compiled),
     places,
-    gaps,
+    permanentTaints,
     waiting,
-    notRequired: gaps.filter((taint) => !required.some((toleration) => tolerates(toleration, taint))),
+    notRequired: permanentTaints.filter((taint) => !required.some((toleration) => tolerates(toleration, taint))),
   };
 }
 
@@ -192,7 +192,7 @@ function placesFor(
   nodes: readonly SchedulingNode[],
   daemonSet: Pick<DaemonSetView, 'namespace' | 'name'> | undefined,
   { taintPolicies }: PolicySet,
-): Pick<PoliciesOnDaemon, 'places' | 'gaps' | 'waiting'> {
+): Pick<PoliciesOnDaemon, 'places' | 'permanentTaints' | 'waiting'> {
   const startup = startupRulesOf(taintPolicies);
   const each = nodes.map((node) => {
     const coverage = coverageOn(node);
@@ -208,7 +208,7 @@ function placesFor(
         ];
     const alone = taintsAlone(coverage, daemonSet, node, startup);
     const passing = alone?.permanent.length === 0;
-    return { node, runs, why, passing, waiting: passing ? alone.transient : [], gaps: alone?.permanent ?? [] };
+    return { node, runs, why, passing, waiting: passing ? alone.transient : [], permanent: alone?.permanent ?? [] };
   });
   const groups = groupsBy(each, ({ runs, why, passing }) => `${runs} ${passing} ${why.join('; ')}`);
   return {
@@ -216,7 +216,7 @@ function placesFor(
       const [{ runs, why, passing }] = alike;
       return { nodes: alike.map(({ node: { name } }) => name), runs, why, passing };
     }),
-    gaps: each.flatMap(({ gaps }) => gaps),
+    permanentTaints: each.flatMap(({ permanent }) => permanent),
     waiting: each.flatMap(({ waiting }) => waiting),
   };
 }
