@@ -7,7 +7,8 @@ import { byId, fill, h, putBefore } from './dom.js';
 import { asker, showDetails } from './explanation.js';
 import { gridKeys, makeTabStop } from './grid-keys.js';
 import { hrefOf } from './hrefs.js';
-import { absence, filters } from './panel-parts.js';
+import { absence } from './absence.js';
+import { filters } from './filters.js';
 import { counted, countedOf, number } from './words.js';
 
 /** A wider matrix is shown on request only. The largest groups come first. */

@@ -5,7 +5,7 @@ import { resultOf } from './decision-words.js';
 import { diff } from './diff.js';
 import { breakable, drawn, h, spoken } from './dom.js';
 import { hrefOf } from './hrefs.js';
-import { fixLine } from './panel-parts.js';
+import { fixLine } from './fix-line.js';
 import { counted, localTime, number } from './words.js';
 
 /** @param {PageDecision} decision */

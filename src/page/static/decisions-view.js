@@ -5,7 +5,7 @@ import { articleOf, objectOf } from './decision-item.js';
 import { trialOf } from './decision-words.js';
 import { arrange, byId } from './dom.js';
 import { mostOf } from './fair-list.js';
-import { filters } from './panel-parts.js';
+import { filters } from './filters.js';
 import { counted, number } from './words.js';
 
 /** How many decisions are kept: as many as the program keeps. */

@@ -5,7 +5,8 @@ import { breakable, byId, fill, h, signed } from './dom.js';
 import { hrefOf } from './hrefs.js';
 import { mark } from './marks.js';
 import { cellOfWord, STATES } from './node-rows.js';
-import { fixLine, nodeLinks } from './panel-parts.js';
+import { fixLine } from './fix-line.js';
+import { nodeLinks } from './node-links.js';
 import { localTime, number } from './words.js';
 
 /**

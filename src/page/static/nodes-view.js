@@ -9,7 +9,8 @@ import { mark } from './marks.js';
 import { headOf, rowOf } from './node-cells.js';
 import { nodeMap } from './node-map.js';
 import { rowsOf, STATES } from './node-rows.js';
-import { absence, filters } from './panel-parts.js';
+import { absence } from './absence.js';
+import { filters } from './filters.js';
 import { virtualRows } from './virtual-rows.js';
 import { counted, countedOf, number } from './words.js';
 

@@ -2,7 +2,8 @@
 /** @import { NodeMap, PageProblem, PageState } from '../state.ts' */
 import { byId, drawn, fill, h, SIGNS } from './dom.js';
 import { hrefAt } from './hrefs.js';
-import { fixLine, nodeLinks } from './panel-parts.js';
+import { fixLine } from './fix-line.js';
+import { nodeLinks } from './node-links.js';
 import { lasting } from './problems.js';
 import { ago, counted, number } from './words.js';
 

@@ -3,7 +3,7 @@
 import { amend, placeOf } from './address.js';
 import { byId, drawn, fill, h, signed, spoken } from './dom.js';
 import { hrefAt, hrefOf } from './hrefs.js';
-import { filters } from './panel-parts.js';
+import { filters } from './filters.js';
 import { counted, countedOf, localTime, number } from './words.js';
 
 /** The panel of policies. */
