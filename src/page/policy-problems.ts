@@ -88,13 +88,13 @@ function missingBy(policy: PolicyState, place: Place, leaderView: LeaderView | u
       const gaps = new Set(rows.filter(({ gap }) => gap).map(daemonSetName));
       const tooMany = new Set(rows.filter((row) => row.tooManyTolerations).map(daemonSetName));
       const others = violators.filter((one) => !gaps.has(one));
-      const unlisted = violating - (violators.length - others.length);
-      if (unlisted <= 0) return [];
+      const remaining = violating - (violators.length - others.length);
+      if (remaining <= 0) return [];
       return [
         {
           ...problem,
-          count: unlisted,
-          text: `TolerationPolicy ${name}: tolerations are missing on ${groupedNumber(unlisted)} of ${groupedCount(matched, 'DaemonSet')}`,
+          count: remaining,
+          text: `TolerationPolicy ${name}: tolerations are missing on ${groupedNumber(remaining)} of ${groupedCount(matched, 'DaemonSet')}`,
           names: withNames(others),
           fix: mode === 'Mutate' ? addTolerations(policy, withNames(others), tooMany) : undefined,
         },

@@ -2,11 +2,11 @@
 /** @import { ShownCell, ShownExplanation, ShownSection } from '../explanations.ts' */
 /** @import { PageDecision } from '../state.ts' */
 import { breakable, byId, fill, h, signed } from './dom.js';
+import { fixLine } from './fix-line.js';
 import { hrefOf } from './hrefs.js';
 import { mark } from './marks.js';
-import { cellOfWord, STATES } from './node-rows.js';
-import { fixLine } from './fix-line.js';
 import { nodeLinks } from './node-links.js';
+import { cellOfWord, STATES } from './node-rows.js';
 import { localTime, number } from './words.js';
 
 /**

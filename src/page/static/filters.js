@@ -1,5 +1,5 @@
 // @ts-check
-import { amend, placeOf } from './address.js';
+import { addressOf, amend } from './address.js';
 import { byId } from './dom.js';
 
 /**
@@ -29,7 +29,7 @@ export function filters(tab, ids, onChange) {
     });
   }
   return () => {
-    const { filters } = placeOf(tab);
+    const { filters } = addressOf(tab);
     for (const { name, input } of inputs) {
       const { [name]: value = '' } = filters;
       if (input.value !== value) input.value = value;

@@ -1,8 +1,8 @@
 // @ts-check
 /** @import { NodeMap, PageProblem, PageState } from '../state.ts' */
 import { byId, drawn, fill, h, SIGNS } from './dom.js';
-import { hrefAt } from './hrefs.js';
 import { fixLine } from './fix-line.js';
+import { hrefAt } from './hrefs.js';
 import { nodeLinks } from './node-links.js';
 import { lasting } from './problems.js';
 import { ago, counted, number } from './words.js';
@@ -68,7 +68,7 @@ function problemOf({ level, text, place, names, more, why, fix }, index) {
   const id = `problem-${index}`;
   return h(
     'li',
-    { class: `is-${level}` },
+    { class: `is-${level}${index < MAX_AT_ONCE ? '' : ' further'}` },
     drawn(`${level === 'repairing' ? '↻' : SIGNS[level]} `),
     h(
       'div',
