@@ -183,7 +183,7 @@ function rolloutsOf(left: readonly LeftGap<FixableDaemonSet, SchedulingNode>[]):
   }));
 }
 
-function reportResult({ coverage, alone }: NodeCoverage, say: (obstacle: Obstacle) => string) {
+function reportResult({ coverage, taintsAlone }: NodeCoverage, say: (obstacle: Obstacle) => string) {
   if (coverage.runs) {
     const evictions = lastingEvictions(coverage).map(({ taint, seconds }) => ({ taint: formatTaint(taint), seconds }));
     return { runs: true, ...(evictions.length > 0 ? { evictions } : {}) };
@@ -192,7 +192,7 @@ function reportResult({ coverage, alone }: NodeCoverage, say: (obstacle: Obstacl
   return {
     runs: false,
     staysIfThere,
-    ...(alone?.permanent.length === 0 ? { passing: true } : {}),
+    ...(taintsAlone?.permanent.length === 0 ? { passing: true } : {}),
     obstacles: obstacles.map((obstacle) => ({ kind: obstacle.kind, what: say(obstacle) })),
   };
 }

@@ -47,7 +47,7 @@ export interface NodeGroupOutcome {
   readonly runs: boolean;
   /** What keeps pods off. Where they run: what evicts each of them again. */
   readonly why: readonly string[];
-  /** True if only taints that Kubernetes, autoscalers or operators remove keep pods off. */
+  /** True if only transient taints keep pods off: Kubernetes, autoscalers or operators remove them. */
   readonly passing: boolean;
 }
 
@@ -206,9 +206,16 @@ function placesFor(
           ...obstacles.map(summarizeObstacle),
           ...evictions.map(({ taint, seconds }) => `taint ${formatTaint(taint)} evicts each pod after ${seconds} s`),
         ];
-    const alone = taintsAlone(coverage, daemonSet, node, startup);
-    const passing = alone?.permanent.length === 0;
-    return { node, runs, why, passing, waiting: passing ? alone.transient : [], permanent: alone?.permanent ?? [] };
+    const only = taintsAlone(coverage, daemonSet, node, startup);
+    const isTransient = only?.permanent.length === 0;
+    return {
+      node,
+      runs,
+      why,
+      passing: isTransient,
+      waiting: isTransient ? only.transient : [],
+      permanent: only?.permanent ?? [],
+    };
   });
   const groups = groupsBy(each, ({ runs, why, passing }) => `${runs} ${passing} ${why.join('; ')}`);
   return {

@@ -142,7 +142,7 @@ function rowOf(
   const coverageOn = compileNodeCoverage(daemonSet, startup);
   const cells = groups.slice(0, shown).map(({ nodes: [node] }) => {
     const found = coverageOn(node);
-    return answers.add({ ...answerOf(found), reasons: reasonsOf(found.coverage), ...keysOf(found.alone) }).index;
+    return answers.add({ ...answerOf(found), reasons: reasonsOf(found.coverage), ...keysOf(found.taintsAlone) }).index;
   });
   return {
     namespace,
@@ -180,10 +180,10 @@ const TRANSIENT = {
   tainted: { kind: 'tainted', passing: true },
 } as const satisfies Record<string, Answer>;
 
-function answerOf({ coverage, alone }: NodeCoverage): Answer {
+function answerOf({ coverage, taintsAlone }: NodeCoverage): Answer {
   if (coverage.runs) return RUNS;
-  if (!alone) return ELSEWHERE;
-  return (alone.permanent.length === 0 ? TRANSIENT : PERMANENT)[coverage.staysIfThere ? 'stays' : 'tainted'];
+  if (!taintsAlone) return ELSEWHERE;
+  return (taintsAlone.permanent.length === 0 ? TRANSIENT : PERMANENT)[coverage.staysIfThere ? 'stays' : 'tainted'];
 }
 
 function reasonsOf(coverage: Coverage): readonly string[] {
@@ -191,8 +191,8 @@ function reasonsOf(coverage: Coverage): readonly string[] {
 }
 
 /** The keys that a toleration would need. */
-function keysOf(alone: TaintsAlone | undefined): Pick<CoverageAnswer, 'keys'> {
-  const keys = (alone?.permanent ?? []).map(({ key }) => key);
+function keysOf(taintsAlone: TaintsAlone | undefined): Pick<CoverageAnswer, 'keys'> {
+  const keys = (taintsAlone?.permanent ?? []).map(({ key }) => key);
   return keys.length > 0 ? { keys: [...new Set(keys)] } : {};
 }
 
