@@ -3,7 +3,7 @@ import { startupRulesOf } from '../coverage/startup-rules.ts';
 import { taintsAlone } from '../coverage/taints-alone.ts';
 import { type DaemonSetView, hasTooManyTolerations, optsOut } from '../judge/daemon-set-view.ts';
 import { missingOnRunning } from '../judge/request/daemon-set.ts';
-import { formatTaint, type Taint } from '../kubernetes/taint.ts';
+import type { Taint } from '../kubernetes/taint.ts';
 import { equalToleration, formatToleration, type Toleration, tolerates } from '../kubernetes/toleration.ts';
 import { virtualNodeLabel } from '../kubernetes/virtual-node.ts';
 import { compileDaemonSetSelection, type SelectableDaemonSet } from '../policy/daemon-set-selection.ts';
@@ -17,6 +17,7 @@ import {
   lastingEvictions,
   type SchedulingNode,
   type SchedulingView,
+  summarizeEviction,
 } from '../scheduling/coverage.ts';
 import { excludingVirtualNodes, summarizeObstacle } from '../scheduling/obstacle.ts';
 import type { PolicyField } from './policy-field.ts';
@@ -202,10 +203,7 @@ function placesFor(
     const runs = coverage.runs && !virtual;
     const why = virtual
       ? [`virtual node ${virtual.join('=')}: its pod stays Pending, ${excludingVirtualNodes(virtual)}`]
-      : [
-          ...obstacles.map(summarizeObstacle),
-          ...evictions.map(({ taint, seconds }) => `taint ${formatTaint(taint)} evicts each pod after ${seconds} s`),
-        ];
+      : [...obstacles.map(summarizeObstacle), ...evictions.map(summarizeEviction)];
     const only = taintsAlone(coverage, daemonSet, node, startup);
     const isTransient = only?.permanent.length === 0;
     return {

@@ -15,7 +15,7 @@ import type { CompiledTolerationPolicy } from '../policy/compiled-toleration-pol
 import type { PolicySet } from '../policy/policy-set.ts';
 import { daemonSetName } from '../policy/ready-when.ts';
 import { longLoop } from '../runtime/long-loop.ts';
-import type { Coverage } from '../scheduling/coverage.ts';
+import { type Coverage, lastingEvictions, summarizeEviction } from '../scheduling/coverage.ts';
 import { summarizeObstacle } from '../scheduling/obstacle.ts';
 import { atMost } from '../text/counts.ts';
 import { collectDistinct, type Distinct } from './distinct.ts';
@@ -187,7 +187,7 @@ function answerOf({ coverage, taintsAlone }: NodeCoverage): Answer {
 }
 
 function reasonsOf(coverage: Coverage): readonly string[] {
-  return coverage.runs ? [] : coverage.obstacles.map(summarizeObstacle);
+  return coverage.runs ? lastingEvictions(coverage).map(summarizeEviction) : coverage.obstacles.map(summarizeObstacle);
 }
 
 /** The keys that a toleration would need. */
