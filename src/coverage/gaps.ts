@@ -32,10 +32,10 @@ export function findGaps<DaemonSet extends SchedulingView, Node extends Scheduli
       Pick<Gap<DaemonSet, Node>, 'taints' | 'isTransient'> & { nodes: Node[]; rest: Taint[] }
     >();
     for (const { nodes, coverageOf } of groups) {
-      const { alone } = coverageOf(daemonSet);
-      if (!alone) continue;
-      const isTransient = alone.permanent.length === 0;
-      const [taints, rest] = isTransient ? [alone.transient, []] : [alone.permanent, alone.transient];
+      const { taintsAlone } = coverageOf(daemonSet);
+      if (!taintsAlone) continue;
+      const isTransient = taintsAlone.permanent.length === 0;
+      const [taints, rest] = isTransient ? [taintsAlone.transient, []] : [taintsAlone.permanent, taintsAlone.transient];
       const found = { taints, isTransient, nodes: [...nodes], rest: [...rest] };
       const likeness = JSON.stringify([isTransient, ...found.taints.map(formatTaint).sort()]);
       const gap = gaps.get(likeness);

@@ -46,7 +46,7 @@ const CHART_LABEL = 'helm.sh/chart';
 /** Values for the charts that are known, one object for each release. */
 export function helmValues(needs: readonly Need[]): Remedies<ReleaseValues> {
   const found = needs.map((need) => ({ need, at: placeInValues(need.daemonSet) }));
-  const placed = found.flatMap(({ need, at }) => (typeof at === 'string' ? [] : [{ need, ...at }]));
+  const placed = found.flatMap(({ need, at }) => (at.known ? [{ need, ...at }] : []));
   const releases = Map.groupBy(placed, ({ chart, release, namespace }) => JSON.stringify([chart, release, namespace]));
   return {
     remedies: [...releases.values()].flatMap((same) => {
@@ -55,32 +55,39 @@ export function helmValues(needs: readonly Need[]): Remedies<ReleaseValues> {
       for (const { need, path } of same) setAt(values, path, allTolerations(need));
       return first ? [{ chart: first.chart, release: first.release, namespace: first.namespace, values }] : [];
     }),
-    left: found.flatMap(({ need: { daemonSet }, at }) => (typeof at === 'string' ? [{ daemonSet, why: at }] : [])),
+    left: found.flatMap(({ need: { daemonSet }, at }) => (at.known ? [] : [{ daemonSet, why: at.why }])),
   };
 }
 
-/** @returns the reason as text if the place is not known */
-function placeInValues(
-  daemonSet: InstalledDaemonSet,
-): (Omit<ReleaseValues, 'values'> & Pick<ChartField, 'path'>) | string {
+/** The place of a DaemonSet's tolerations in the values of its release, or why it is not known. */
+type PlaceInValues =
+  | ({ readonly known: true } & Omit<ReleaseValues, 'values'> & Pick<ChartField, 'path'>)
+  | { readonly known: false; readonly why: string };
+
+function placeInValues(daemonSet: InstalledDaemonSet): PlaceInValues {
   const { name, namespace, labels, annotations, controller } = daemonSet;
   const release = ownValue(annotations, RELEASE_ANNOTATION);
   const inInstallation = installationPath(daemonSet);
   if (inInstallation) {
     // The operator's release is in a namespace of its own.
     const path = ['installation', ...inInstallation];
-    return { chart: 'tigera-operator', release: undefined, namespace: 'tigera-operator', path };
+    return { known: true, chart: 'tigera-operator', release: undefined, namespace: 'tigera-operator', path };
   }
-  if (controller) return `it belongs to ${controller.kind} ${controller.name}: change its tolerations there`;
-  const known = CHART_FIELDS.find(
+  if (controller) {
+    return { known: false, why: `it belongs to ${controller.kind} ${controller.name}: change its tolerations there` };
+  }
+  const inChart = CHART_FIELDS.find(
     (field) => field.daemonSet === name && ownValue(labels, field.label[0]) === field.label[1],
   );
-  if (known) return { chart: known.chart, release, namespace, path: known.path };
+  if (inChart) return { known: true, chart: inChart.chart, release, namespace, path: inChart.path };
   const chart = /^(.+)-v?\d+\.\d/.exec(ownValue(labels, CHART_LABEL) ?? '')?.[1];
-  if (chart === undefined && release === undefined) return 'nothing about it says that it comes from a Helm chart';
+  if (chart === undefined && release === undefined) {
+    return { known: false, why: 'nothing about it says that it comes from a Helm chart' };
+  }
   const place =
     release === undefined
       ? 'helm show values'
       : `helm get values --all -n ${shellWord(namespace)} ${shellWord(release)}`;
-  return `taintkeeper does not know the values of ${chart === undefined ? 'its chart' : `chart ${chart}`}: look for tolerations in ${place}`;
+  const values = chart === undefined ? 'its chart' : `chart ${chart}`;
+  return { known: false, why: `taintkeeper does not know the values of ${values}: look for tolerations in ${place}` };
 }

@@ -136,10 +136,10 @@ export function eachNode<Node extends SchedulingNode>(
   }));
 }
 
-function reasons({ coverage, alone }: NodeCoverage): readonly string[] {
+function reasons({ coverage, taintsAlone }: NodeCoverage): readonly string[] {
   if (!coverage.runs) {
     // If other obstacles keep the pods off as well, it makes no difference which of the taints are transient.
-    const transient = new Set(alone?.transient);
+    const transient = new Set(taintsAlone?.transient);
     return coverage.obstacles
       .map((one) => `${summarizeObstacle(one)} ${one.kind === 'taint' && transient.has(one.taint)}`)
       .sort();

@@ -1,9 +1,8 @@
 import { ROLE_TAINT_KEYS } from '../kubernetes/roles.ts';
 import { formatTaint } from '../kubernetes/taint.ts';
-import { isTransientTaintKey } from '../kubernetes/transient-taints.ts';
 import { virtualNodeLabel } from '../kubernetes/virtual-node.ts';
 import type { CompiledTolerationPolicy } from '../policy/compiled-toleration-policy.ts';
-import type { Coverage, SchedulingNode } from '../scheduling/coverage.ts';
+import { type Coverage, lastingEvictions, type SchedulingNode } from '../scheduling/coverage.ts';
 import { formatObstacle, type Obstacle, summarizeObstacle } from '../scheduling/obstacle.ts';
 import { type MissingPod, missingPods, type Placement } from '../scheduling/placement.ts';
 import { fixGaps, type LeftGap } from './gap-fix.ts';
@@ -184,18 +183,16 @@ function rolloutsOf(left: readonly LeftGap<FixableDaemonSet, SchedulingNode>[]):
   }));
 }
 
-function reportResult({ coverage, alone }: NodeCoverage, say: (obstacle: Obstacle) => string) {
+function reportResult({ coverage, taintsAlone }: NodeCoverage, say: (obstacle: Obstacle) => string) {
   if (coverage.runs) {
-    const evictions = (coverage.evictions ?? [])
-      .filter(({ taint }) => !isTransientTaintKey(taint.key))
-      .map(({ taint, seconds }) => ({ taint: formatTaint(taint), seconds }));
+    const evictions = lastingEvictions(coverage).map(({ taint, seconds }) => ({ taint: formatTaint(taint), seconds }));
     return { runs: true, ...(evictions.length > 0 ? { evictions } : {}) };
   }
   const { staysIfThere, obstacles } = coverage;
   return {
     runs: false,
     staysIfThere,
-    ...(alone?.permanent.length === 0 ? { passing: true } : {}),
+    ...(taintsAlone?.permanent.length === 0 ? { passing: true } : {}),
     obstacles: obstacles.map((obstacle) => ({ kind: obstacle.kind, what: say(obstacle) })),
   };
 }

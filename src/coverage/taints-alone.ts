@@ -12,7 +12,7 @@ export interface TaintsAlone {
 /** The coverage of a DaemonSet on a node, with its {@link taintsAlone}. */
 export interface NodeCoverage {
   readonly coverage: Coverage;
-  readonly alone: TaintsAlone | undefined;
+  readonly taintsAlone: TaintsAlone | undefined;
 }
 
 export function compileNodeCoverage(
@@ -22,7 +22,7 @@ export function compileNodeCoverage(
   const coverageOn = compileCoverage(daemonSet);
   return (node) => {
     const coverage = coverageOn(node);
-    return { coverage, alone: taintsAlone(coverage, daemonSet, node, startup) };
+    return { coverage, taintsAlone: taintsAlone(coverage, daemonSet, node, startup) };
   };
 }
 

@@ -8,21 +8,24 @@ const PAIR = `${FILES.cert} and ${FILES.key}`;
 
 /** How to get a new serving certificate. */
 export function renewal(
-  facts: Pick<Facts, 'installation' | 'pods' | 'source' | 'secret' | 'serverName' | 'now' | 'apiServerAheadMs'>,
+  facts: Pick<
+    Facts,
+    'installation' | 'pods' | 'certificateSource' | 'secret' | 'serverName' | 'now' | 'apiServerAheadMs'
+  >,
 ): string {
-  const { installation, source, secret } = facts;
+  const { installation, certificateSource, secret } = facts;
   const { namespace } = installation;
-  if (source.kind === 'files') {
-    return source.secret === undefined
+  if (certificateSource.kind === 'files') {
+    return certificateSource.secret === undefined
       ? `replace ${PAIR} in the directory of --cert-dir: taintkeeper picks them up`
-      : `have the issuer of Secret ${namespace}/${source.secret} renew it (cert-manager: cmctl renew --namespace ${namespace} CERTIFICATE; kubectl get certificates --namespace ${namespace} lists the names with their Secrets)`;
+      : `have the issuer of Secret ${namespace}/${certificateSource.secret} renew it (cert-manager: cmctl renew --namespace ${namespace} CERTIFICATE; kubectl get certificates --namespace ${namespace} lists the names with their Secrets)`;
   }
   const stored = secret.ok ? secret.value : undefined;
   const obstacle = stored && rotationObstacle(stored, [facts.serverName], trustedTime(facts));
   if (obstacle?.kind === 'otherIssuer') {
     return (
-      `replace ${PAIR} in Secret ${namespace}/${source.secret}, or have a replica that starts issue its own: ` +
-      `kubectl delete secret --namespace ${namespace} ${source.secret} && ${restart(facts)}`
+      `replace ${PAIR} in Secret ${namespace}/${certificateSource.secret}, or have a replica that starts issue its own: ` +
+      `kubectl delete secret --namespace ${namespace} ${certificateSource.secret} && ${restart(facts)}`
     );
   }
   // Also if there is no Secret.

@@ -1,43 +1,8 @@
-import { policiesInForce } from '../cluster/policies/policy-object.ts';
 import { IGNORE_ANNOTATION } from '../judge/daemon-set-view.ts';
-import { compilePolicies } from '../policy/policy-set.ts';
-import type { SchedulingNode } from '../scheduling/coverage.ts';
 import type { Level, Section, StateCell } from './display.ts';
-import type { Facts } from './explained-facts.ts';
-import type { InForce, PoliciesOnDaemon, TolerationOnDaemon } from './policies-on-daemon.ts';
+import type { PoliciesOnDaemon, TolerationOnDaemon } from './policies-on-daemon.ts';
 import { namedBy } from './policy-field.ts';
-import { type PolicyProblem, problemsOf } from './policy-problems.ts';
 import { policyTable } from './sections.ts';
-
-/** What the explanations of a DaemonSet and of a pod have in common, as data. */
-export interface DaemonExplanation extends PoliciesOnDaemon, Omit<Facts, 'policies'> {
-  readonly namespace: string;
-  readonly name: string;
-  readonly managedBy: string | undefined;
-  /** Its controller, if it has one. */
-  readonly owner: { readonly kind: string; readonly name: string } | undefined;
-  readonly problems: readonly PolicyProblem[];
-}
-
-export interface NamespacedName {
-  readonly namespace: string;
-  readonly name: string;
-}
-
-/** The facts besides the object itself. */
-export interface DaemonFacts extends Facts {
-  readonly nodes: readonly SchedulingNode[];
-}
-
-export function inForceOf(objects: Facts['policies'], audit: boolean): InForce {
-  const policies = policiesInForce(objects);
-  return { policies, compiled: compilePolicies(policies, { audit }), audit };
-}
-
-export function problemsFor({ policies: found }: PoliciesOnDaemon, policies: Facts['policies']): PolicyProblem[] {
-  const selecting = found.filter(({ unmet }) => unmet.length === 0);
-  return problemsOf(policies, ({ kind, name }) => selecting.some((one) => one.kind === kind && one.policy === name));
-}
 
 const LEVELS: Readonly<Record<TolerationOnDaemon['state'], Level>> = {
   missing: 'failed',
@@ -46,6 +11,8 @@ const LEVELS: Readonly<Record<TolerationOnDaemon['state'], Level>> = {
 };
 
 const YES: StateCell = { text: 'yes', level: 'ok' };
+/** Its pods are evicted again. */
+const FOR_A_WHILE: StateCell = { text: 'for a while', level: 'attention' };
 const NOT_YET: StateCell = { text: 'not yet', level: 'attention' };
 const NO: StateCell = { text: 'no', level: 'failed' };
 
@@ -83,14 +50,10 @@ export function placeSection(head: string, { places }: PoliciesOnDaemon): Sectio
     rows: places.map(({ nodes, runs, why, passing }) => [
       String(nodes.length),
       { nodes },
-      runs ? YES : passing ? NOT_YET : NO,
+      runs ? (why.length > 0 ? FOR_A_WHILE : YES) : passing ? NOT_YET : NO,
       why.join('; '),
     ]),
   };
-}
-
-export function lacksTolerations({ tolerations }: PoliciesOnDaemon): boolean {
-  return tolerations.some(({ state }) => state === 'missing');
 }
 
 function whyOf({ state, by }: TolerationOnDaemon): string {

@@ -2,7 +2,10 @@
 export interface FormattedExplanation {
   readonly sections: readonly Section[];
   readonly next: Step;
-  /** Whether nothing is missing, and no permanent taint keeps pods off. */
+  /**
+   * Of a node: no required taint is missing. Of a DaemonSet: no required toleration is missing, and no permanent taint keeps it off a node. Of a pod:
+   * no required toleration is missing, and it is scheduled.
+   */
   readonly isOk: boolean;
 }
 

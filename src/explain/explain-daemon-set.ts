@@ -14,14 +14,12 @@ import {
   type DaemonExplanation,
   type DaemonFacts,
   inForceOf,
+  isEvicted,
   lacksTolerations,
-  leftAloneLines,
   type NamespacedName,
-  placeSection,
-  policySection,
   problemsFor,
-  tolerationSection,
-} from './daemon-sections.ts';
+} from './daemon-explained.ts';
+import { leftAloneLines, placeSection, policySection, tolerationSection } from './daemon-sections.ts';
 import type { FormattedExplanation, Section, Step } from './display.ts';
 import { type PoliciesOnDaemonSet, policiesOnDaemonSet } from './policies-on-daemon.ts';
 import type { PolicyField } from './policy-field.ts';
@@ -53,12 +51,12 @@ interface DaemonSetFacts extends DaemonFacts {
 export function explainDaemonSet(
   object: unknown,
   place: NamespacedName,
-  { nodes, policies, placement, ...facts }: DaemonSetFacts,
+  { nodes, policies, placement, audit, events, notes }: DaemonSetFacts,
 ): DaemonSetExplanation {
   const { namespace, name } = place;
   const { controller, priorityClass, pluginDirectories, ...scheduling } = viewInstalledDaemonSet(object, [], namespace);
   const daemonSet = { ...scheduling, ...viewDaemonSet(asDaemonSet(object, []), namespace, name) };
-  const inForce = inForceOf(policies, facts.audit);
+  const inForce = inForceOf(policies, audit);
   const { compiled } = inForce;
   const explained = policiesOnDaemonSet(daemonSet, nodes, inForce);
   const gaps = gapsOf({ daemonSets: [daemonSet], nodes, startup: startupRulesOf(compiled.taintPolicies) });
@@ -74,14 +72,14 @@ export function explainDaemonSet(
     missingPods: placement ? missingPods(placement, runsOn) : [],
     problems: problemsFor(explained, policies),
     ...(remedy ? { remedy } : {}),
-    ...facts,
-    notes: [...facts.notes, ...notesOnUnusable(policies)],
+    events,
+    notes: [...notes, ...notesOnUnusable(policies)],
   };
 }
 
 /** Formats the explanation for people. */
 export function formatDaemonSet(explained: DaemonSetExplanation): FormattedExplanation {
-  const { namespace, name, writtenBy, managedBy, gaps } = explained;
+  const { namespace, name, writtenBy, managedBy, permanentTaints } = explained;
   return {
     sections: filled([
       tolerationSection(`daemonset ${namespace}/${name}`, explained),
@@ -101,7 +99,7 @@ export function formatDaemonSet(explained: DaemonSetExplanation): FormattedExpla
       ...closing(explained),
     ]),
     next: nextStep(explained),
-    isOk: !lacksTolerations(explained) && gaps.length === 0,
+    isOk: !lacksTolerations(explained) && permanentTaints.length === 0,
   };
 }
 
@@ -117,14 +115,14 @@ function missingTable({ missingPods }: DaemonSetExplanation): Section {
  * The one thing to do. The order is the rule:
  * 1. What keeps every policy from adding tolerations: the annotation, too many tolerations, --audit.
  * 2. Tolerations that a policy of mode Mutate requires, that no policy requires yet, or that only a policy of mode Audit requires.
- * 3. Problems of policies, and pods that are missing where no taint keeps them off.
+ * 3. Problems of policies, evictions, and pods that are missing where no taint keeps them off.
  * 4. Gaps that no policy can close, and taints that are removed without a user.
  */
 function nextStep(explained: DaemonSetExplanation): Step {
-  const { tolerations, gaps, waiting, notRequired, missingPods, problems, remedy } = explained;
+  const { tolerations, permanentTaints, waiting, notRequired, missingPods, problems, remedy } = explained;
   const lacking = tolerations.flatMap(({ state, by }) => (state === 'missing' ? by : []));
   const lackingByMutate = lacking.filter(({ mode }) => mode === 'Mutate');
-  const hasGaps = gaps.length > 0;
+  const hasGaps = permanentTaints.length > 0;
 
   if (explained.deleting) return { note: 'nothing: it is being deleted' };
   if (explained.optsOut && hasGaps) return removeIgnoreAnnotation(explained);
@@ -134,6 +132,7 @@ function nextStep(explained: DaemonSetExplanation): Step {
   if (notRequired.length > 0 && remedy) return stepOf(remedy);
   if (hasGaps && lacking.length > 0) return setModeMutate(explained, lacking);
   if (problems.length > 0) return DOCTOR;
+  if (isEvicted(explained)) return END_EVICTIONS;
   if (missingPods.length > 0) return readEvents(explained);
   if (hasGaps) return { note: `no policy can name it or the taint: if it is meant to run there, ${ADD_IT_THERE}` };
   if (waiting.length > 0) return waitForRemoval(explained);
@@ -146,6 +145,9 @@ const ADD_IT_THERE = 'add the toleration to the DaemonSet';
 const END_AUDIT: Step = { note: `${AUDIT_ADDS_NONE}: run it without --audit, or ${ADD_IT_THERE}` };
 const REMOVE_TOLERATIONS: Step = {
   note: `remove tolerations that its pods do not need, until it has ${MAX_TOLERATIONS} at most, or ${ADD_IT_THERE}`,
+};
+const END_EVICTIONS: Step = {
+  note: 'its pods are evicted repeatedly: remove tolerationSeconds from its first toleration that matches the taint above, or the toleration if it is not meant to run there',
 };
 const DOCTOR: Step = { command: 'taintkeeper doctor' };
 

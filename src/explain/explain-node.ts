@@ -64,13 +64,13 @@ export interface NodeFacts extends Facts {
 export function explainNode(
   object: unknown,
   name: string,
-  { policies, now, pods, ...facts }: NodeFacts,
+  { policies, now, pods, audit, events, notes, startup }: NodeFacts,
   isInConflict?: (taint: Taint) => boolean,
 ): NodeExplanation {
   const node = asNode(object, []);
   const view = viewNode(node, name);
-  const { taintPolicies } = compilePolicies(policiesInForce(policies), { audit: facts.audit });
-  const explained = policiesOnNode(view, taintPolicies, { audit: facts.audit, isInConflict });
+  const { taintPolicies } = compilePolicies(policiesInForce(policies), { audit });
+  const explained = policiesOnNode(view, taintPolicies, { audit, isInConflict });
   const startupTaints = remainingStartupTaints(view, taintPolicies);
   const remaining = remainingOn(node, startupTaints, now);
   const selecting = new Set(explained.policies.flatMap(({ policy, unmet }) => (unmet.length === 0 ? [policy] : [])));
@@ -81,8 +81,9 @@ export function explainNode(
     ...(remaining ? { remainingStartupTaints: remaining } : {}),
     ...(pods ? { intolerantPods: intolerantPods(pods, view.taints, startupTaints) } : {}),
     problems: problemsOf(policies, ({ kind, name }) => kind === 'TaintPolicy' && selecting.has(name)),
-    ...facts,
-    notes: [...facts.notes, ...notesOnUnusable(policies.filter(({ kind }) => kind === 'TaintPolicy'))],
+    events,
+    notes: [...notes, ...notesOnUnusable(policies.filter(({ kind }) => kind === 'TaintPolicy'))],
+    ...(startup === undefined ? {} : { startup }),
   };
 }
 
@@ -216,7 +217,8 @@ function whyMissing({ blockedBy, onTrial, kept }: TaintOnNode, { fromLeader }: P
 function nextStep({ name, taints, problems, fromLeader, intolerantPods: pods = [] }: NodeExplanation): Step {
   const missing = worstFirst(
     taints.filter(({ state }) => state === 'missing'),
-    ({ blockedBy }) => harmOfMissingTaint(blockedBy, 'Restore'),
+    // A mode that does not restore is Audit. With every other reason, the mode does not matter.
+    ({ blockedBy }) => harmOfMissingTaint(blockedBy, 'Audit'),
   );
   const contradictory = missing.find(({ contradiction }) => contradiction)?.contradiction;
   if (contradictory) {

@@ -11,14 +11,12 @@ import {
   type DaemonExplanation,
   type DaemonFacts,
   inForceOf,
+  isEvicted,
   lacksTolerations,
-  leftAloneLines,
   type NamespacedName,
-  placeSection,
-  policySection,
   problemsFor,
-  tolerationSection,
-} from './daemon-sections.ts';
+} from './daemon-explained.ts';
+import { leftAloneLines, placeSection, policySection, tolerationSection } from './daemon-sections.ts';
 import type { FormattedExplanation, Step } from './display.ts';
 import { policiesOnPod } from './policies-on-daemon.ts';
 import { namedBy, type PolicyField } from './policy-field.ts';
@@ -57,19 +55,14 @@ export function explainPod(
   place: NamespacedName,
   owner: DaemonSetView | undefined,
   state: PodState,
-  { nodes, policies, ...facts }: DaemonFacts,
+  { nodes, policies, audit, events, notes }: DaemonFacts,
 ): PodExplanation {
   const controller = viewController(object, []);
   const pod = { ...place, nodeName: '', hostNetwork: false, ...viewPodScheduling(object, []) };
   const own = owner && state.node !== undefined ? nodes.filter(({ name }) => name === state.node) : nodes;
-  const inForce = inForceOf(policies, facts.audit);
+  const inForce = inForceOf(policies, audit);
   const explained = policiesOnPod(pod, owner, own, inForce);
   const restrictions = restrictionsOn(object, place, inForce.compiled);
-  const notes = [
-    ...facts.notes,
-    ...notesOnUnusable(policies),
-    ...(hasResourceClaims(object, []) ? [DEVICE_TAINTS] : []),
-  ];
   return {
     kind: 'pod',
     ...place,
@@ -79,8 +72,8 @@ export function explainPod(
     owner: controller,
     problems: problemsFor(explained, policies),
     ...(restrictions.length === 0 ? {} : { restrictions }),
-    ...facts,
-    notes,
+    events,
+    notes: [...notes, ...notesOnUnusable(policies), ...(hasResourceClaims(object, []) ? [DEVICE_TAINTS] : [])],
   };
 }
 
@@ -159,8 +152,11 @@ function podLines(explained: PodExplanation): string[] {
 }
 
 function nextStep(explained: PodExplanation): Step {
-  const { namespace, name, pod, owner, gaps } = explained;
-  if (owner?.kind === 'DaemonSet' && (gaps.length > 0 || lacksTolerations(explained))) {
+  const { namespace, name, pod, owner, permanentTaints } = explained;
+  if (
+    owner?.kind === 'DaemonSet' &&
+    (permanentTaints.length > 0 || lacksTolerations(explained) || isEvicted(explained))
+  ) {
     return { command: `taintkeeper explain daemonset ${shellWord(`${namespace}/${owner.name}`)}` };
   }
   if (pod.state !== 'scheduled') {

@@ -14,8 +14,10 @@ import {
   type Coverage,
   compileCoverage,
   compilePodCoverage,
+  lastingEvictions,
   type SchedulingNode,
   type SchedulingView,
+  summarizeEviction,
 } from '../scheduling/coverage.ts';
 import { excludingVirtualNodes, summarizeObstacle } from '../scheduling/obstacle.ts';
 import type { PolicyField } from './policy-field.ts';
@@ -44,9 +46,9 @@ export interface TolerationOnDaemon {
 export interface NodeGroupOutcome {
   readonly nodes: readonly string[];
   readonly runs: boolean;
-  /** What keeps pods off. */
+  /** What keeps pods off. Where they run: what evicts each of them again. */
   readonly why: readonly string[];
-  /** True if only taints that Kubernetes, autoscalers or operators remove keep pods off. */
+  /** True if only transient taints keep pods off: Kubernetes, autoscalers or operators remove them. */
   readonly passing: boolean;
 }
 
@@ -62,7 +64,7 @@ export interface PoliciesOnDaemon {
   readonly tolerations: readonly TolerationOnDaemon[];
   readonly places: readonly NodeGroupOutcome[];
   /** The permanent taints that keep pods off nodes, where nothing else does. */
-  readonly gaps: readonly Taint[];
+  readonly permanentTaints: readonly Taint[];
   /** The transient taints that keep pods off nodes, where nothing else does. */
   readonly waiting: readonly Taint[];
 }
@@ -71,7 +73,7 @@ export interface PoliciesOnDaemon {
 export interface PoliciesOnDaemonSet extends PoliciesOnDaemon {
   /** It has so many tolerations that no TolerationPolicy is applied to it. */
   readonly tooManyTolerations: boolean;
-  /** The gaps that remain with the tolerations that policies of any mode require. */
+  /** Those of {@link PoliciesOnDaemon.permanentTaints} that the tolerations of policies of any mode do not match. */
   readonly notRequired: readonly Taint[];
 }
 
@@ -92,7 +94,7 @@ export function policiesOnDaemonSet(
   nodes: readonly SchedulingNode[],
   { policies, compiled, audit }: InForce,
 ): PoliciesOnDaemonSet {
-  const { places, gaps, waiting } = placesFor(compileCoverage(daemonSet), nodes, daemonSet, compiled);
+  const { places, permanentTaints, waiting } = placesFor(compileCoverage(daemonSet), nodes, daemonSet, compiled);
   const required = requiringFor(daemonSet, compiled).flatMap(({ tolerations }) =>
     tolerations.map(({ value }) => value),
   );
@@ -104,9 +106,9 @@ export function policiesOnDaemonSet(
     policies: policies.filter(isForDaemonSets).map((policy) => onDaemon(policy, daemonSet, audit)),
     tolerations: tolerationsOn(daemonSet, daemonSet.tolerations, compiled),
     places,
-    gaps,
+    permanentTaints,
     waiting,
-    notRequired: gaps.filter((taint) => !required.some((toleration) => tolerates(toleration, taint))),
+    notRequired: permanentTaints.filter((taint) => !required.some((toleration) => tolerates(toleration, taint))),
   };
 }
 
@@ -191,26 +193,35 @@ function placesFor(
   nodes: readonly SchedulingNode[],
   daemonSet: Pick<DaemonSetView, 'namespace' | 'name'> | undefined,
   { taintPolicies }: PolicySet,
-): Pick<PoliciesOnDaemon, 'places' | 'gaps' | 'waiting'> {
+): Pick<PoliciesOnDaemon, 'places' | 'permanentTaints' | 'waiting'> {
   const startup = startupRulesOf(taintPolicies);
   const each = nodes.map((node) => {
     const coverage = coverageOn(node);
     const obstacles = coverage.runs ? [] : coverage.obstacles;
     const virtual = daemonSet && coverage.runs ? virtualNodeLabel(node) : undefined;
+    const evictions = coverage.runs ? lastingEvictions(coverage) : [];
+    const runs = coverage.runs && !virtual;
     const why = virtual
       ? [`virtual node ${virtual.join('=')}: its pod stays Pending, ${excludingVirtualNodes(virtual)}`]
-      : obstacles.map(summarizeObstacle);
-    const alone = taintsAlone(coverage, daemonSet, node, startup);
-    const passing = alone?.permanent.length === 0;
-    return { node, why, passing, waiting: passing ? alone.transient : [], gaps: alone?.permanent ?? [] };
+      : [...obstacles.map(summarizeObstacle), ...evictions.map(summarizeEviction)];
+    const only = taintsAlone(coverage, daemonSet, node, startup);
+    const isTransient = only?.permanent.length === 0;
+    return {
+      node,
+      runs,
+      why,
+      passing: isTransient,
+      waiting: isTransient ? only.transient : [],
+      permanent: only?.permanent ?? [],
+    };
   });
-  const groups = groupsBy(each, ({ why, passing }) => `${passing} ${why.join('; ')}`);
+  const groups = groupsBy(each, ({ runs, why, passing }) => `${runs} ${passing} ${why.join('; ')}`);
   return {
     places: groups.map((alike) => {
-      const [{ why, passing }] = alike;
-      return { nodes: alike.map(({ node: { name } }) => name), runs: why.length === 0, why, passing };
+      const [{ runs, why, passing }] = alike;
+      return { nodes: alike.map(({ node: { name } }) => name), runs, why, passing };
     }),
-    gaps: each.flatMap(({ gaps }) => gaps),
+    permanentTaints: each.flatMap(({ permanent }) => permanent),
     waiting: each.flatMap(({ waiting }) => waiting),
   };
 }

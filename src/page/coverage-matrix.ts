@@ -15,7 +15,7 @@ import type { CompiledTolerationPolicy } from '../policy/compiled-toleration-pol
 import type { PolicySet } from '../policy/policy-set.ts';
 import { daemonSetName } from '../policy/ready-when.ts';
 import { longLoop } from '../runtime/long-loop.ts';
-import type { Coverage } from '../scheduling/coverage.ts';
+import { type Coverage, lastingEvictions, summarizeEviction } from '../scheduling/coverage.ts';
 import { summarizeObstacle } from '../scheduling/obstacle.ts';
 import { atMost } from '../text/counts.ts';
 import { collectDistinct, type Distinct } from './distinct.ts';
@@ -142,7 +142,7 @@ function rowOf(
   const coverageOn = compileNodeCoverage(daemonSet, startup);
   const cells = groups.slice(0, shown).map(({ nodes: [node] }) => {
     const found = coverageOn(node);
-    return answers.add({ ...answerOf(found), reasons: reasonsOf(found.coverage), ...keysOf(found.alone) }).index;
+    return answers.add({ ...answerOf(found), reasons: reasonsOf(found.coverage), ...keysOf(found.taintsAlone) }).index;
   });
   return {
     namespace,
@@ -180,19 +180,19 @@ const TRANSIENT = {
   tainted: { kind: 'tainted', passing: true },
 } as const satisfies Record<string, Answer>;
 
-function answerOf({ coverage, alone }: NodeCoverage): Answer {
+function answerOf({ coverage, taintsAlone }: NodeCoverage): Answer {
   if (coverage.runs) return RUNS;
-  if (!alone) return ELSEWHERE;
-  return (alone.permanent.length === 0 ? TRANSIENT : PERMANENT)[coverage.staysIfThere ? 'stays' : 'tainted'];
+  if (!taintsAlone) return ELSEWHERE;
+  return (taintsAlone.permanent.length === 0 ? TRANSIENT : PERMANENT)[coverage.staysIfThere ? 'stays' : 'tainted'];
 }
 
 function reasonsOf(coverage: Coverage): readonly string[] {
-  return coverage.runs ? [] : coverage.obstacles.map(summarizeObstacle);
+  return coverage.runs ? lastingEvictions(coverage).map(summarizeEviction) : coverage.obstacles.map(summarizeObstacle);
 }
 
 /** The keys that a toleration would need. */
-function keysOf(alone: TaintsAlone | undefined): Pick<CoverageAnswer, 'keys'> {
-  const keys = (alone?.permanent ?? []).map(({ key }) => key);
+function keysOf(taintsAlone: TaintsAlone | undefined): Pick<CoverageAnswer, 'keys'> {
+  const keys = (taintsAlone?.permanent ?? []).map(({ key }) => key);
   return keys.length > 0 ? { keys: [...new Set(keys)] } : {};
 }
 

@@ -3,10 +3,10 @@ import { createFairMap, type EntrySource } from '../collections/fair-map.ts';
 import { outcomeText } from '../judge/outcomes.ts';
 import { isPerson } from '../judge/request/pod-authorization.ts';
 import type { Violation } from '../judge/violation.ts';
-import { type TokenBucket, tokenBucket } from '../runtime/token-bucket.ts';
 import type { JudgedRequest } from '../server/reviewer.ts';
 import { keepPatch } from './patch-changes.ts';
 import type { PageDecision, PageViolation } from './state.ts';
+import { userLimits } from './user-limits.ts';
 
 /**
  * A decision as it is kept: as text. It has no references to the request's objects, which may have megabytes. Many small objects would cost
@@ -32,6 +32,7 @@ interface DeniedRequest {
 /** The denied requests of one component. */
 export interface DenialsOfComponent {
   readonly user: string;
+  /** A lower bound: the log omits what exceeds its limits, and what other replicas and earlier processes denied. */
   readonly count: number;
   /** The names of the policies that denied them. */
   readonly policies: readonly string[];
@@ -57,8 +58,8 @@ const MAX_MESSAGE_CHARACTERS = 4_096;
 
 const RESULTS = { allow: 'allowed', deny: 'denied', patch: 'patched' } as const;
 
-/** A decision without its place in the list. */
-type UnlistedDecision = (place: Pick<PageDecision, 'id' | 'unlisted'>) => KeptDecision;
+/** A decision without what only the list knows. */
+type UnlistedDecision = (entry: Pick<PageDecision, 'id' | 'unlisted'>) => KeptDecision;
 
 function keepDecision(
   { request, judgement, phase, origin }: JudgedRequest,
@@ -134,30 +135,6 @@ function bounded(text: string, length = MAX_CHARACTERS): string {
 /** How many decisions are kept: a few megabytes at most. */
 const MAX_DECISIONS = 200;
 
-/** The limit of one user: so many at once, then five a second. A request that is repeated without end leaves room for others. */
-const USER_BURST = 100;
-const USER_REFILL_MS = 200;
-
-/** How many users have a known limit. A review can name any user, so users of one origin replace each other. */
-const MAX_USERS = 256;
-
-/** How many of a user's decisions were not listed since the last listed one. Undefined if this one is not listed, either. */
-function placesOfUsers(): (source: EntrySource) => number | undefined {
-  const users = createFairMap<{ readonly bucket: TokenBucket; unlisted: number }>(MAX_USERS);
-  return (source) => {
-    const key = JSON.stringify([source.origin, source.part]);
-    const one = users.get(key) ?? { bucket: tokenBucket(USER_BURST, USER_REFILL_MS), unlisted: 0 };
-    users.set(key, one, source);
-    if (!one.bucket.take()) {
-      one.unlisted++;
-      return undefined;
-    }
-    const { unlisted } = one;
-    one.unlisted = 0;
-    return unlisted;
-  };
-}
-
 /** The latest decisions of this process. No origin and no user can displace those of others. */
 export interface DecisionLog {
   /** Keeps a judged request. Cheap: the view is made when a reader asks. */
@@ -189,11 +166,11 @@ export function createDecisionLog({
   const run = randomUUID().slice(0, 8);
   const kept = createFairMap<KeptDecision>(capacity);
   const listeners = new Set<(decision: KeptDecision) => void>();
-  const placeOf = placesOfUsers();
+  const unlistedBefore = userLimits();
   let count = 0;
 
   function list(source: EntrySource, decide: () => UnlistedDecision): void {
-    const unlisted = placeOf(source);
+    const unlisted = unlistedBefore(source);
     if (unlisted === undefined) return;
     const id = `${replica}/${run}/${count++}`;
     const decision = decide()({ id, unlisted });

@@ -25,7 +25,7 @@ export function denialProblems(denials: readonly DenialsOfComponent[], mode: Rep
     ({ ofComponent }) => denialProblem(ofComponent, mode),
     (further) => ({
       harm: 'ComponentsDenied',
-      text: `Requests of ${groupedCount(further.length, 'more component')} were denied in the last hour`,
+      text: `Requests of at least ${groupedCount(further.length, 'more component')} were denied in the last hour`,
       place: { tab: 'decisions', filters: { show: 'denied' } },
     }),
   );
@@ -42,7 +42,7 @@ function denialProblem(
   return {
     harm: 'ComponentsDenied',
     count: times,
-    text: `${groupedCount(times, 'request')} of ${user} ${times === 1 ? 'was' : 'were'} denied in the last hour`,
+    text: `At least ${groupedCount(times, 'request')} of ${user} ${times === 1 ? 'was' : 'were'} denied in the last hour`,
     place: { tab: 'decisions', filters: { q: user, show: 'denied' } },
     names: objects,
     ...(mode === 'cluster' ? { nameAt: nodeAt } : {}),

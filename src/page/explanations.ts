@@ -20,7 +20,11 @@ export interface ShownExplanation {
 }
 
 export type ShownSection =
-  | { readonly lines: readonly string[] }
+  | {
+      /** At most 100. */
+      readonly lines: readonly string[];
+      readonly linesLeftOut: number;
+    }
   | {
       readonly head: readonly string[];
       /** At most 100. */
@@ -147,7 +151,10 @@ function shown({ sections, next }: FormattedExplanation, at: Date): ShownExplana
 }
 
 function shownSection(section: Section): ShownSection {
-  if ('lines' in section) return { lines: section.lines.slice(0, MAX_ROWS) };
+  if ('lines' in section) {
+    const lines = section.lines.slice(0, MAX_ROWS);
+    return { lines, linesLeftOut: section.lines.length - lines.length };
+  }
   const { head, rows } = section;
   const first = rows.slice(0, MAX_ROWS);
   return { head, rows: first.map((row) => row.map(shownCell)), rowsLeftOut: rows.length - first.length };

@@ -61,6 +61,7 @@ export async function nodeMap({ nodes, compiled, startupOn, isInConflict }: Node
   const losses: NodeLoss[] = [];
   const pools = collectDistinct<string>();
   const waiting: WaitingNode[] = [];
+  let waitingLeftOut = 0;
   let unselected = 0;
   const letOthersRun = longLoop();
   for (const node of [...nodes].sort((a, b) => (a.name < b.name ? -1 : 1))) {
@@ -82,8 +83,10 @@ export async function nodeMap({ nodes, compiled, startupOn, isInConflict }: Node
         pool: pools.add(poolName(node.labels, selecting)).index,
       });
     } else unselected++;
-    const what = waiting.length < MAX_WAITING ? startupOn(node.name) : undefined;
-    if (what !== undefined) waiting.push(waitingNode(node, what));
+    const what = startupOn(node.name);
+    if (what === undefined) continue;
+    if (waiting.length < MAX_WAITING) waiting.push(waitingNode(node, what));
+    else waitingLeftOut++;
   }
   const shown = {
     columns: columns.map((column) => column.shown),
@@ -93,6 +96,7 @@ export async function nodeMap({ nodes, compiled, startupOn, isInConflict }: Node
     unselected,
     pools: pools.list,
     waiting,
+    waitingLeftOut,
   };
   return { shown, losses };
 }

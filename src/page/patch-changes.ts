@@ -18,11 +18,11 @@ export function keepPatch(object: unknown, patch: readonly Operation[]): (() => 
   if (patch.length === 0) return () => [];
   if (patch.length > MAX_ITEMS) return undefined;
   const outline = {};
-  for (const place of placesOf(patch)) {
-    const names = pointerNames(place);
+  for (const path of changedPaths(patch)) {
+    const names = pointerNames(path);
     const value = valueAt(object, names);
     if (Array.isArray(value) && value.length > MAX_ITEMS) return undefined;
-    copyPlace(object, outline, names);
+    copyValue(object, outline, names);
   }
   const text = boundedJson({ outline, patch });
   if (text === undefined) return undefined;
@@ -30,15 +30,15 @@ export function keepPatch(object: unknown, patch: readonly Operation[]): (() => 
   return () => {
     const kept: { outline: object; patch: Operation[] } = JSON.parse(text);
     const after = jsonPatch.applyPatch(structuredClone(kept.outline), kept.patch).newDocument;
-    return placesOf(kept.patch).map((path) => {
+    return changedPaths(kept.patch).map((path) => {
       const [old, now] = [kept.outline, after].map((document) => valueAt(document, pointerNames(path)));
       return { path, ...(old === undefined ? {} : { before: old }), ...(now === undefined ? {} : { after: now }) };
     });
   };
 }
 
-/** What the patch changes. Lists are compared by position, and a list is read as a whole. */
-function placesOf(patch: readonly Operation[]): string[] {
+/** The JSON pointers of what the patch changes. Lists are compared by position, and a list is read as a whole. */
+function changedPaths(patch: readonly Operation[]): string[] {
   return [...new Set(patch.map(({ path }) => path.replace(/\/(\d+|-)(\/.*)?$/s, '')))];
 }
 
@@ -54,7 +54,7 @@ function boundedJson(value: unknown): string | undefined {
 }
 
 /** Copies the value at the path, and the maps that lead to it. */
-function copyPlace(from: unknown, to: Record<string, unknown>, [key, ...rest]: readonly string[]): void {
+function copyValue(from: unknown, to: Record<string, unknown>, [key, ...rest]: readonly string[]): void {
   if (key === undefined || !isMapping(from) || !Object.hasOwn(from, key)) return;
   const value = from[key];
   if (rest.length === 0 || !isMapping(value)) {
@@ -63,5 +63,5 @@ function copyPlace(from: unknown, to: Record<string, unknown>, [key, ...rest]: r
   }
   const inner = isMapping(to[key]) ? to[key] : {};
   to[key] = inner;
-  copyPlace(value, inner, rest);
+  copyValue(value, inner, rest);
 }

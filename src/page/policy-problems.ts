@@ -68,8 +68,9 @@ function missingBy(policy: PolicyState, place: Place, leaderView: LeaderView | u
   const violators = policy.violators.map(({ text }) => text);
   const nameAt = (one: string) => policy.violators.find(({ text }) => text === one)?.place;
   const problem = { harm, count: violating, place, nameAt } as const;
-  // The status names only the first few.
-  const withNames = (names: readonly string[]) => [...names, ...Array<string>(violating - violators.length).fill('')];
+  // The status names only the first few. Another writer may have made it inconsistent.
+  const unnamed = Math.max(0, violating - violators.length);
+  const withNames = (names: readonly string[]) => [...names, ...Array<string>(unnamed).fill('')];
   const [first] = violators;
   switch (kind) {
     case 'TaintPolicy':
@@ -87,13 +88,13 @@ function missingBy(policy: PolicyState, place: Place, leaderView: LeaderView | u
       const gaps = new Set(rows.filter(({ gap }) => gap).map(daemonSetName));
       const tooMany = new Set(rows.filter((row) => row.tooManyTolerations).map(daemonSetName));
       const others = violators.filter((one) => !gaps.has(one));
-      const unlisted = violating - (violators.length - others.length);
-      if (unlisted === 0) return [];
+      const remaining = violating - (violators.length - others.length);
+      if (remaining <= 0) return [];
       return [
         {
           ...problem,
-          count: unlisted,
-          text: `TolerationPolicy ${name}: tolerations are missing on ${groupedNumber(unlisted)} of ${groupedCount(matched, 'DaemonSet')}`,
+          count: remaining,
+          text: `TolerationPolicy ${name}: tolerations are missing on ${groupedNumber(remaining)} of ${groupedCount(matched, 'DaemonSet')}`,
           names: withNames(others),
           fix: mode === 'Mutate' ? addTolerations(policy, withNames(others), tooMany) : undefined,
         },

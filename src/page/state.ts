@@ -167,6 +167,7 @@ export interface NodeMap {
   readonly pools: readonly string[];
   /** Nodes whose startup taints wait for something, by name, at most 200. */
   readonly waiting: readonly WaitingNode[];
+  readonly waitingLeftOut: number;
 }
 
 /** A node that has a startup taint of `ensure: UntilReady`. */
@@ -257,7 +258,7 @@ export interface CoverageAnswer {
   readonly kind: 'runs' | 'tainted' | 'stays' | 'elsewhere';
   /** True if Kubernetes, autoscalers or operators remove those taints. */
   readonly passing?: true;
-  /** Empty for `runs`. */
+  /** For `runs`: what evicts each pod again. */
   readonly reasons: readonly string[];
   /** For `tainted` and `stays`: the keys of the permanent taints that keep it off. */
   readonly keys?: readonly string[];

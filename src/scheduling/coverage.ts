@@ -2,7 +2,7 @@ import { oncePer } from '../collections/once-per.ts';
 import { daemonTolerations, outlastsItsSeconds } from '../kubernetes/daemon-tolerations.ts';
 import { ownValue, type StringMap } from '../kubernetes/label-selector.ts';
 import { compileNodeAffinity, type NodeSelectorTerm } from '../kubernetes/node-affinity.ts';
-import { repels, type Taint } from '../kubernetes/taint.ts';
+import { formatTaint, repels, type Taint } from '../kubernetes/taint.ts';
 import { hasUnknownOperator, mayTolerate, secondsOf, type Toleration, tolerates } from '../kubernetes/toleration.ts';
 import { isTransientTaintKey } from '../kubernetes/transient-taints.ts';
 import { virtualNodeLabel } from '../kubernetes/virtual-node.ts';
@@ -119,6 +119,16 @@ function evictionsBy(taints: readonly Taint[], tolerations: readonly Toleration[
       const seconds = first && !outlastsItsSeconds(first) ? secondsOf(first) : Number.POSITIVE_INFINITY;
       return Number.isFinite(seconds) ? [{ taint, seconds }] : [];
     });
+}
+
+/** The evictions that go on, because nothing removes the taint without a user. */
+export function lastingEvictions({ evictions = [] }: Extract<Coverage, { runs: true }>): Eviction[] {
+  return evictions.filter(({ taint }) => !isTransientTaintKey(taint.key));
+}
+
+/** The eviction in a few words. */
+export function summarizeEviction({ taint, seconds }: Eviction): string {
+  return `taint ${formatTaint(taint)} evicts each pod after ${seconds} s`;
 }
 
 /** {@link compileCoverage}, cached for DaemonSets that have not changed: the leader needs them each second. */

@@ -37,7 +37,10 @@ export interface Assignment {
   readonly by: MatchedBy;
 }
 
-type Found = Pick<Assignment, 'declaration' | 'by'>;
+/** The machine configuration of a node, or why none can be named. */
+type Choice =
+  | { readonly ok: true; readonly declaration: NodeDeclaration; readonly by: MatchedBy }
+  | { readonly ok: false; readonly why: string };
 
 export interface Assignments {
   readonly assigned: readonly Assignment[];
@@ -62,9 +65,9 @@ export function assign(
   );
   const byHostname = Map.groupBy(hosts, ({ name }) => name);
   const shared = declarations.filter(({ configuration }) => nodeNames(configuration).length === 0);
-  const declarationFor = (node: LiveNode): Found | string => {
+  const declarationFor = (node: LiveNode): Choice => {
     const chosen = given.get(node.name);
-    if (chosen) return { declaration: chosen, by: '--node' };
+    if (chosen) return { ok: true, declaration: chosen, by: '--node' };
     const named = byHostname.get(node.name)?.map(({ declaration }) => declaration);
     if (named) return only(named, 'hostname');
     return byLabelsOrRole(node, shared);
@@ -74,14 +77,14 @@ export function assign(
   const unassigned: { node: string; why: string }[] = [];
   for (const node of nodes) {
     const choice = declarationFor(node);
-    if (typeof choice === 'string') unassigned.push({ node: node.name, why: choice });
-    else assigned.push({ node, ...choice });
+    if (choice.ok) assigned.push({ node, declaration: choice.declaration, by: choice.by });
+    else unassigned.push({ node: node.name, why: choice.why });
   }
   const used = new Set(assigned.map(({ declaration }) => declaration));
   return { assigned, unassigned, unused: declarations.filter((declaration) => !used.has(declaration)) };
 }
 
-function byLabelsOrRole(node: LiveNode, shared: readonly NodeDeclaration[]): Found | string {
+function byLabelsOrRole(node: LiveNode, shared: readonly NodeDeclaration[]): Choice {
   const role = ownValue(node.labels, CONTROL_PLANE_KEY) === undefined ? 'worker' : 'controlplane';
   const fitting = shared.filter(({ configuration }) => (configuration.role ?? role) === role);
   const labelled = fitting
@@ -97,14 +100,17 @@ function byLabelsOrRole(node: LiveNode, shared: readonly NodeDeclaration[]): Fou
   const [candidates, by] = best.length > 0 ? ([best, 'labels'] as const) : ([plain, 'role'] as const);
   return candidates.length > 0
     ? only(candidates, by)
-    : `no file is for a ${role === 'worker' ? 'worker' : 'control plane'} of that name, or with such labels`;
+    : {
+        ok: false,
+        why: `no file is for a ${role === 'worker' ? 'worker' : 'control plane'} of that name, or with such labels`,
+      };
 }
 
-/** The candidate, if there is only one; otherwise the ambiguity. */
-function only(candidates: readonly NodeDeclaration[], by: MatchedBy): Found | string {
+/** The candidate, if there is only one. Otherwise the reason names them all. */
+function only(candidates: readonly NodeDeclaration[], by: MatchedBy): Choice {
   const [declaration, ...others] = candidates;
-  if (declaration !== undefined && others.length === 0) return { declaration, by };
-  return `it may be ${candidates.map(({ configuration }) => configuration.source).join(' or ')}`;
+  if (declaration !== undefined && others.length === 0) return { ok: true, declaration, by };
+  return { ok: false, why: `it may be ${candidates.map(({ configuration }) => configuration.source).join(' or ')}` };
 }
 
 /**

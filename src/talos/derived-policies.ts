@@ -40,11 +40,12 @@ export function derivePolicies(declarations: readonly NodeDeclaration[], options
   const faults: string[] = [];
   const names = new Set<string>();
   const derived = groups.flatMap((group): DerivedPolicy[] => {
-    const selector = selectorOf(group, declarations, options.nodeSelector);
-    if (typeof selector === 'string') {
-      faults.push(selector);
+    const choice = selectorOf(group, declarations, options.nodeSelector);
+    if (!choice.ok) {
+      faults.push(choice.fault);
       return [];
     }
+    const { selector } = choice;
     const [first] = group;
     const taints = lastingOf(first).toSorted((a, b) => (taintIdentity(a) < taintIdentity(b) ? -1 : 1));
     const spec = {
@@ -81,23 +82,28 @@ function lastingOf({ taints }: NodeDeclaration): NodeTaint[] {
 /** Declarations of the same taints. */
 type DeclarationGroup = readonly [NodeDeclaration, ...NodeDeclaration[]];
 
+/** The selector of a policy, or why none can be used. */
+type SelectorChoice =
+  | { readonly ok: true; readonly selector: PolicySelector }
+  | { readonly ok: false; readonly fault: string };
+
 /** The first selector that selects all nodes of the group, and none of a file that does not declare the group's taints. */
 function selectorOf(
   group: DeclarationGroup,
   all: readonly NodeDeclaration[],
   given: PolicySelector | undefined,
-): PolicySelector | string {
+): SelectorChoice {
   const candidates = given ? [given] : selectorsFor(group);
   const clashes = candidates.map((selector) => {
     const others = given ? all : all.filter((declaration) => isFor(selector, declaration));
     return others.map((other) => clashOf(group, other, given !== undefined)).find((clash) => clash !== undefined);
   });
   const good = candidates.find((_, index) => clashes[index] === undefined);
-  return (
-    good ??
+  if (good) return { ok: true, selector: good };
+  const fault =
     clashes.at(-1) ??
-    `${sourcesOf(group)}: no label that is declared there says which nodes these are: name them with --node-selector`
-  );
+    `${sourcesOf(group)}: no label that is declared there says which nodes these are: name them with --node-selector`;
+  return { ok: false, fault };
 }
 
 /** Why a policy for the nodes of the group must not select the nodes of the other file. */

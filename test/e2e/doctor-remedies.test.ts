@@ -24,9 +24,9 @@ import { type ClusterFacts, gatherCluster } from '../../src/doctor/facts/cluster
 import type { Facts } from '../../src/doctor/facts/facts.ts';
 import { findInstallation } from '../../src/doctor/facts/find-installation.ts';
 import type { Installation } from '../../src/doctor/facts/installation.ts';
+import { gatherInstallation } from '../../src/doctor/facts/installation-facts.ts';
 import { readingOf } from '../../src/doctor/facts/reading.ts';
 import type { ReplicaFacts } from '../../src/doctor/facts/replica-facts.ts';
-import { gatherService } from '../../src/doctor/facts/service-facts.ts';
 import type { PolicyKind } from '../../src/policy/policy.ts';
 import { MERGE_PATCH } from '../control-plane/content-types.ts';
 import { describeWithControlPlane } from '../control-plane/describe-with-control-plane.ts';
@@ -108,7 +108,7 @@ describeWithControlPlane("what doctor says of a cluster's configuration", { comp
     clients.push(client);
     const search = await findInstallation(client, {});
     if (!search.chosen) throw new Error('it is not installed');
-    const facts = await gatherService(client, search.chosen);
+    const facts = await gatherInstallation(client, search.chosen);
     return { ...facts, search, installation: search.chosen, replicas: [], nodes: readingOf([]) };
   }
 

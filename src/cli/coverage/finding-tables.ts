@@ -65,12 +65,12 @@ function refusedTable(refused: readonly RefusedDaemonSet[]): FindingTable {
   };
 }
 
-function gapTable(title: string, { gaps }: CoverageReport, look: Look, passing: boolean): FindingTable {
+function gapTable(title: string, { gaps }: CoverageReport, look: Look, isTransient: boolean): FindingTable {
   return {
     title,
     head: ['DAEMONSET', 'NODES', 'WHICH', 'TAINTS'],
     rows: gaps
-      .filter((gap) => gap.passing === passing)
+      .filter((gap) => gap.passing === isTransient)
       .map((gap) => [nameCell(gap), ...nodeCells(gap.nodes, look), namesCell(gap.taints, look)]),
   };
 }

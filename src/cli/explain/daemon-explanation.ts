@@ -2,7 +2,7 @@ import type { ApiClient } from '../../cluster/client/api-client.ts';
 import { findObject } from '../../cluster/client/find-object.ts';
 import { podStateOf, readPlacement } from '../../cluster/nodes/daemon-pods.ts';
 import { listNodes } from '../../cluster/nodes/nodes.ts';
-import type { NamespacedName } from '../../explain/daemon-sections.ts';
+import type { NamespacedName } from '../../explain/daemon-explained.ts';
 import { type DaemonSetExplanation, explainDaemonSet } from '../../explain/explain-daemon-set.ts';
 import { explainPod, type PodExplanation } from '../../explain/explain-pod.ts';
 import type { Facts } from '../../explain/explained-facts.ts';

@@ -3,7 +3,7 @@ import { ApiError, isForbidden } from '../../cluster/client/api-error.ts';
 import { findObject } from '../../cluster/client/find-object.ts';
 import { namespacedPath } from '../../cluster/client/object-path.ts';
 import { runsInAudit } from '../../cluster/policies/policy-object.ts';
-import type { NamespacedName } from '../../explain/daemon-sections.ts';
+import type { NamespacedName } from '../../explain/daemon-explained.ts';
 import type { Facts, ToldEvent } from '../../explain/explained-facts.ts';
 import { InputError } from '../../files/input-error.ts';
 import type { PolicyKind } from '../../policy/policy.ts';

@@ -45,12 +45,18 @@ function nodeData({ taints, writtenBy, fromLeader: _, ...rest }: NodeExplanation
   };
 }
 
-function daemonSetData({ gaps, waiting, notRequired, writtenBy, ...rest }: DaemonSetExplanation): object {
-  return { ...rest, gaps: texts(gaps), waiting: texts(waiting), notRequired: texts(notRequired), ...by(writtenBy) };
+function daemonSetData({ permanentTaints, waiting, notRequired, writtenBy, ...rest }: DaemonSetExplanation): object {
+  return {
+    ...rest,
+    gaps: texts(permanentTaints),
+    waiting: texts(waiting),
+    notRequired: texts(notRequired),
+    ...by(writtenBy),
+  };
 }
 
-function podData({ gaps, waiting, ...rest }: PodExplanation): object {
-  return { ...rest, gaps: texts(gaps), waiting: texts(waiting) };
+function podData({ permanentTaints, waiting, ...rest }: PodExplanation): object {
+  return { ...rest, gaps: texts(permanentTaints), waiting: texts(waiting) };
 }
 
 function texts(taints: readonly Taint[]): string[] {

@@ -3,7 +3,7 @@ import { findObject } from '../../cluster/client/find-object.ts';
 import { listObjects } from '../../cluster/list/list-objects.ts';
 import { listPodReadinessOn } from '../../cluster/nodes/node-pods.ts';
 import { keepDaemonSet } from '../../cluster/objects/cluster-objects.ts';
-import type { NamespacedName } from '../../explain/daemon-sections.ts';
+import type { NamespacedName } from '../../explain/daemon-explained.ts';
 import type { CsiNodeView } from '../../judge/startup/csi-drivers.ts';
 import type { KnownDaemonSet } from '../../judge/startup/daemon-readiness.ts';
 import type { StartupSources } from '../../judge/startup/startup-readiness.ts';

@@ -2,7 +2,7 @@ import type { ApiClient } from '../../cluster/client/api-client.ts';
 import { namespacedPath } from '../../cluster/client/object-path.ts';
 import { listObjects } from '../../cluster/list/list-objects.ts';
 import { podStateOf } from '../../cluster/nodes/daemon-pods.ts';
-import type { NamespacedName } from '../../explain/daemon-sections.ts';
+import type { NamespacedName } from '../../explain/daemon-explained.ts';
 import { InputError } from '../../files/input-error.ts';
 import type { LabelSelector } from '../../kubernetes/label-selector.ts';
 import { formatSelector } from '../../kubernetes/selector-overlap.ts';

@@ -17,7 +17,7 @@ export function checkAgreement(facts: Facts): Finding {
 }
 
 function agreement(facts: Facts): Finding {
-  const { webhooks, secret, source, installation, replicas } = facts;
+  const { webhooks, secret, certificateSource, installation, replicas } = facts;
   const served = servedBy(facts);
   const [first] = served;
   if (!first) return finding('skipped', unservedReason(facts));
@@ -28,11 +28,11 @@ function agreement(facts: Facts): Finding {
   const stray = served.filter(({ leaf }) => leaf.fingerprint256 !== (stored ?? first.leaf).fingerprint256);
   const unit = served.length === 1 ? '1 replica serves' : `${served.length} replicas serve`;
   if (stray.length === 0) {
-    const what = stored ? `the certificate of Secret ${source.secret}` : 'the same certificate';
+    const what = stored ? `the certificate of Secret ${certificateSource.secret}` : 'the same certificate';
     return finding('ok', `${unit} ${what}: ${shortFingerprint(first.leaf)}`);
   }
   const evidence = [
-    ...(stored ? [`Secret ${source.secret} holds ${shortFingerprint(stored)}`] : []),
+    ...(stored ? [`Secret ${certificateSource.secret} holds ${shortFingerprint(stored)}`] : []),
     ...served.map(shown),
   ].join(', ');
   const isNew = [...served.map(({ leaf }) => leaf), ...(stored ? [stored] : [])].some(

@@ -17,7 +17,7 @@ import { bundleOf, type Served, servedBy, unservedReason } from '../served.ts';
 
 /** Checks that the `caBundle` of every webhook trusts the certificates that the replicas serve. */
 export function checkCaBundle(facts: Facts): Finding {
-  const { webhooks, source } = facts;
+  const { webhooks, certificateSource } = facts;
   if (!webhooks.ok) return essentialSkip(webhooks.why);
   if (webhooks.value.length === 0) {
     return finding('skipped', 'no webhook is registered: no policy needs one, or no leader has registered it yet');
@@ -25,7 +25,7 @@ export function checkCaBundle(facts: Facts): Finding {
   const served = servedBy(facts);
   if (served.length === 0) return finding('skipped', unservedReason(facts));
   // Certificates of another issuer may come without a CA. The API server then trusts the CAs of its own system, which are not known here.
-  const judged = webhooks.value.filter((webhook) => source.kind === 'secret' || caBundleOf(webhook) !== '');
+  const judged = webhooks.value.filter((webhook) => certificateSource.kind === 'secret' || caBundleOf(webhook) !== '');
   if (judged.length === 0) {
     return finding('note', "no webhook has a caBundle: the CAs of the API server's own system decide, see round trip");
   }

@@ -2,9 +2,9 @@ import { WEBHOOK_PORT_NAME } from '../../cluster/installation/own-names.ts';
 import { consequence, type Finding, finding } from '../check.ts';
 import { hostPort } from '../facts/dial.ts';
 import type { Facts } from '../facts/facts.ts';
+import { isExternal } from '../facts/installation-facts.ts';
 import { calledPort } from '../facts/listed-replicas.ts';
 import { allRead } from '../facts/reading.ts';
-import { isExternal } from '../facts/service-facts.ts';
 import { patchService } from '../service-patch.ts';
 
 /** Checks that the Service has ready endpoints, at the port on which they listen. */
@@ -24,8 +24,8 @@ function endpoints(facts: Facts): Finding {
   const ready = listed.filter(({ endpoint }) => endpoint?.isReady);
   if (ready.length === 0) {
     // Only these tell which port of the slices is called.
-    const called = allRead({ service, webhooks });
-    if (!called.ok) return finding('skipped', called.why);
+    const known = allRead({ service, webhooks });
+    if (!known.ok) return finding('skipped', known.why);
     if (pods.ok && pods.value.length > 0 && !pods.value.some(({ isReady }) => isReady)) {
       return finding('skipped', 'none, because no pod is ready: see replicas');
     }
@@ -58,8 +58,8 @@ function endpoints(facts: Facts): Finding {
     );
   }
   const addresses = ready.map(({ name: replica, address, port, endpoint }) => {
-    const called = hostPort(address, endpoint?.port ?? port);
-    return replica === called ? called : `${replica} (${called})`;
+    const at = hostPort(address, endpoint?.port ?? port);
+    return replica === at ? at : `${replica} (${at})`;
   });
   return finding('ok', `${ready.length} ready: ${addresses.join(', ')}`);
 }

@@ -32,6 +32,13 @@ export function checkInstallation({ search }: Pick<Facts, 'search'>): Finding {
       `taintkeeper doctor --namespace ${first.namespace}`,
     );
   }
+  // The installation to check was not seen: the facts are not about the one that was found.
+  if (first !== chosen) {
+    return essentialSkip(
+      `taintkeeper is ${placesOf(found)}. Whether it is in namespace ${chosen.namespace} as well is not known${blind === undefined ? '' : `: ${blind}`}`,
+      `taintkeeper doctor --namespace ${first.namespace}`,
+    );
+  }
   if (others.length > 0) {
     return finding(
       'problem',

@@ -142,7 +142,7 @@ function violating(
   return finding(
     'note',
     evidence,
-    first === undefined ? describeCommand : `taintkeeper explain ${VIOLATORS[policy.kind]} ${first}`,
+    first === undefined ? describeCommand : `taintkeeper explain ${VIOLATORS[policy.kind]} ${shellWord(first)}`,
   );
 }
 

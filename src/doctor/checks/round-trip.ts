@@ -5,9 +5,9 @@ import { consequence, type Finding, finding } from '../check.ts';
 import { describeGroups } from '../describe-groups.ts';
 import { type ConnectionFault, FAULT_MEANINGS, type FaultKind, hostPort } from '../facts/dial.ts';
 import type { Facts } from '../facts/facts.ts';
+import { isExternal } from '../facts/installation-facts.ts';
 import { ingressTo } from '../facts/network-policy.ts';
 import type { ReplicaFacts } from '../facts/replica-facts.ts';
-import { isExternal } from '../facts/service-facts.ts';
 
 /** The outcome of one review, and its client. */
 type Trip =
@@ -19,9 +19,9 @@ export function checkRoundTrip(facts: Facts): Finding {
   const { replicas } = facts;
   if (replicas.length === 0) return finding('skipped', 'no replica to call');
   // A pod that is not ready gets no calls. Other checks report it.
-  const called = replicas.filter(({ pod, endpoint }) => pod?.isReady ?? endpoint?.isReady ?? false);
-  if (called.length === 0) return finding('skipped', 'no replica is ready');
-  const trips = called.map((replica) => ({ replica, trip: tripTo(replica) }));
+  const ready = replicas.filter(({ pod, endpoint }) => pod?.isReady ?? endpoint?.isReady ?? false);
+  if (ready.length === 0) return finding('skipped', 'no replica is ready');
+  const trips = ready.map((replica) => ({ replica, trip: tripTo(replica) }));
   const failed = trips.flatMap(({ replica, trip }) => (trip.outcome === 'failed' ? [{ replica, ...trip }] : []));
   const [first] = failed;
   if (!first) {
@@ -35,8 +35,8 @@ export function checkRoundTrip(facts: Facts): Finding {
     failed,
     ({ who, fault }) => `${who} ${fault.kind}`,
     (group) => {
-      const called = group.map(({ replica }) => calledName(replica)).join(', ');
-      return `${group[0].who} calls ${called}: ${FAULT_MEANINGS[group[0].fault.kind]} (${group[0].fault.message})`;
+      const names = group.map(({ replica }) => calledName(replica)).join(', ');
+      return `${group[0].who} calls ${names}: ${FAULT_MEANINGS[group[0].fault.kind]} (${group[0].fault.message})`;
     },
   );
   // That this machine does not reach the pods says nothing about the API server.
@@ -65,8 +65,8 @@ function tripTo({ reached, dialled }: ReplicaFacts): Trip {
 
 /** The address that is called, and its pod, if that is known. */
 function calledName({ podName, address, port }: ReplicaFacts): string {
-  const called = hostPort(address, port);
-  return podName === undefined ? called : `${podName} (${called})`;
+  const at = hostPort(address, port);
+  return podName === undefined ? at : `${podName} (${at})`;
 }
 
 const REMEDIES: Readonly<Record<FaultKind, (replica: ReplicaFacts, facts: Facts) => string>> = {

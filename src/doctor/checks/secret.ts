@@ -22,25 +22,31 @@ export function checkSecret(facts: Facts): Finding[] {
 }
 
 /** Reports why the pods that a rollout starts cannot serve. It is a note, because the earlier pods do. */
-function judgePending({ pending, ...facts }: Facts): Finding[] {
+function judgePending({ pendingCertificates: pending, ...facts }: Facts): Finding[] {
   // What a replica issues itself is created when the replica starts.
   if (pending?.source.kind !== 'files') return [];
-  const { state, evidence, remedy } = judgeSecret({ ...facts, ...pending, replicas: [], overService: [] });
+  const { state, evidence, remedy } = judgeSecret({
+    ...facts,
+    certificateSource: pending.source,
+    secret: pending.secret,
+    replicas: [],
+    overService: [],
+  });
   if (state !== 'problem') return [];
   return [finding('note', `the pods that the rollout starts need another Secret: ${evidence}`, remedy)];
 }
 
-function judgeSecret(facts: Omit<Facts, 'pending'>): Finding {
-  const { secret, service, pods, source, installation, serverName } = facts;
-  const where = `Secret ${installation.namespace}/${source.secret}`;
-  if (source.secret === undefined) {
+function judgeSecret(facts: Omit<Facts, 'pendingCertificates'>): Finding {
+  const { secret, service, pods, certificateSource, installation, serverName } = facts;
+  const where = `Secret ${installation.namespace}/${certificateSource.secret}`;
+  if (certificateSource.secret === undefined) {
     return finding('ok', 'not used: the replicas serve files (--cert-dir)');
   }
   if (!secret.ok) return finding('skipped', `${where}: ${secret.why}`);
   if (secret.value === undefined) {
     // Without a Service there is no replica that could create it.
     if (service.ok && service.value === undefined) return finding('skipped', `${where} not found: see Service`);
-    if (source.kind === 'secret' && pods.ok && !pods.value.some(hasStarted)) {
+    if (certificateSource.kind === 'secret' && pods.ok && !pods.value.some(hasStarted)) {
       return finding('skipped', `${where} not found, because no replica has started: see replicas`);
     }
     return finding('problem', `${where} not found`, missing(facts));
@@ -83,8 +89,12 @@ function hasStarted({ cannotStart, ip }: PodView): boolean {
   return cannotStart === undefined && ip !== undefined;
 }
 
-function missing({ installation, pods, source }: Pick<Facts, 'installation' | 'pods' | 'source'>): string {
-  return source.kind === 'files'
+function missing({
+  installation,
+  pods,
+  certificateSource,
+}: Pick<Facts, 'installation' | 'pods' | 'certificateSource'>): string {
+  return certificateSource.kind === 'files'
     ? `have its issuer create it; the replicas cannot start without it`
     : `a replica creates it when it starts: ${restart({ installation, pods })}`;
 }

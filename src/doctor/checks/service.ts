@@ -4,8 +4,8 @@ import { formatLabels, selects } from '../../kubernetes/label-selector.ts';
 import { shellWord } from '../../text/printable.ts';
 import { essentialSkip, type Finding, finding } from '../check.ts';
 import type { Facts } from '../facts/facts.ts';
+import { isExternal, type ServicePort } from '../facts/installation-facts.ts';
 import { calledPort } from '../facts/listed-replicas.ts';
-import { isExternal, type ServicePort } from '../facts/service-facts.ts';
 import { reinstall } from '../reinstall.ts';
 import { patchService } from '../service-patch.ts';
 

@@ -66,12 +66,12 @@ export async function gatherCluster(client: UserClient, installation: Installati
   const policies = withoutDefinition.then((kinds) =>
     read(() => policiesWithStatus(client, kinds.ok ? kinds.value : [])),
   );
-  const tried = Promise.all([policies, listed]).then(async ([policies, listedNodes]) => {
+  const trial = Promise.all([policies, listed]).then(async ([policies, listedNodes]) => {
     const nodes = mapped(listedNodes, ({ spec }) => spec);
     return gatherTrial(client, installation.namespace, { policies, nodes });
   });
   const metadataProtection = read(() => readMetadataProtection(client));
-  const [builtin, daemonSets, nodePools, configurations, rights, lease, apiServerPods, version, metrics] =
+  const [builtin, daemonSets, nodePools, configurations, rights, lease, apiServerPods, version, metrics, tried] =
     await Promise.all([
       readBuiltinPolicies(),
       read(() => listObjects(client, '/apis/apps/v1/daemonsets', projectDaemonSet)),
@@ -82,6 +82,8 @@ export async function gatherCluster(client: UserClient, installation: Installati
       read(() => listApiServerPods(client)),
       read(async () => (await client.request<{ gitVersion: string }>('GET', '/version')).gitVersion),
       read(() => client.request<string>('GET', '/metrics', { accept: 'text/plain' })),
+      // Awaited here, because an error before anything awaits it would end the process.
+      trial,
     ]);
   return {
     builtin: parsePolicies(builtin),
@@ -97,7 +99,7 @@ export async function gatherCluster(client: UserClient, installation: Installati
     apiServerPods,
     version,
     metrics,
-    ...(await tried),
+    ...tried,
   };
 }
 

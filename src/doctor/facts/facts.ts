@@ -2,11 +2,11 @@ import type { Search } from './choose-installation.ts';
 import type { ClusterFacts } from './cluster-facts.ts';
 import type { Dialled } from './dial.ts';
 import type { Installation } from './installation.ts';
+import type { InstallationFacts } from './installation-facts.ts';
 import type { ReplicaFacts } from './replica-facts.ts';
-import type { ServiceFacts } from './service-facts.ts';
 
 /** All facts that the checks read. They are gathered once. */
-export interface Facts extends ServiceFacts, ClusterFacts {
+export interface Facts extends InstallationFacts, ClusterFacts {
   readonly search: Search;
   /** The installation that all other facts are about. */
   readonly installation: Installation;

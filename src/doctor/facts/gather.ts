@@ -6,10 +6,10 @@ import { gatherCluster } from './cluster-facts.ts';
 import { clockAhead, type Dialled, dial } from './dial.ts';
 import type { Facts } from './facts.ts';
 import { findInstallation } from './find-installation.ts';
+import { gatherInstallation, type InstallationFacts } from './installation-facts.ts';
 import { calledPort, listedReplicas } from './listed-replicas.ts';
 import { recogniserFor } from './recognition.ts';
 import { ANSWER_TIMEOUT_MS, probeReplica, type ReplicaFacts, type Sockets } from './replica-facts.ts';
-import { gatherService, type ServiceFacts } from './service-facts.ts';
 
 /** Problems show on a few replicas already. */
 const MAX_REPLICAS = 20;
@@ -41,14 +41,14 @@ export async function gatherFacts(
   if (installation === undefined) return { search, installation };
   const { namespace } = installation;
   const name = serverName({ namespace, name: installation.service });
-  const [called, cluster] = await Promise.all([
-    gatherService(client, installation).then((service) => probeAll(service)),
+  const [installed, cluster] = await Promise.all([
+    gatherInstallation(client, installation).then(probeAll),
     gatherCluster(client, installation),
   ]);
   return {
     search,
     installation,
-    ...called,
+    ...installed,
     ...cluster,
     serverName: name,
     apiServerUrl: client.server,
@@ -57,23 +57,23 @@ export async function gatherFacts(
   };
 
   async function probeAll(
-    service: ServiceFacts,
-  ): Promise<ServiceFacts & { replicas: readonly ReplicaFacts[]; overService: readonly Dialled[] }> {
-    const listed = listedReplicas(service).slice(0, MAX_REPLICAS);
-    const recognise = recogniserFor(service);
+    facts: InstallationFacts,
+  ): Promise<InstallationFacts & { replicas: readonly ReplicaFacts[]; overService: readonly Dialled[] }> {
+    const listed = listedReplicas(facts).slice(0, MAX_REPLICAS);
+    const recognise = recogniserFor(facts);
     const callers = { client, sockets, namespace, serverName: name, recognise };
-    const spec = service.service.ok ? service.service.value?.spec : undefined;
+    const spec = facts.service.ok ? facts.service.value?.spec : undefined;
     const host = spec && hostOf(spec);
-    const line = host === undefined ? undefined : { host, port: calledPort(service) };
+    const line = host === undefined ? undefined : { host, port: calledPort(facts) };
     const dials = line ? Array.from({ length: SERVICE_DIALS }, () => dial(line, name, SERVICE_LIMITS)) : [];
     const [replicas, overService] = await Promise.all([
       Promise.all(listed.map((replica) => probeReplica(replica, callers))),
       Promise.all(dials),
     ]);
     return {
-      ...service,
+      ...facts,
       replicas,
-      overService: overService.map((one) => recognise(one, `${host}:${calledPort(service)}`)),
+      overService: overService.map((one) => recognise(one, `${host}:${calledPort(facts)}`)),
     };
   }
 }

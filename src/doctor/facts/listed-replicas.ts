@@ -4,8 +4,8 @@ import { groupsBy } from '../../collections/groups-by.ts';
 import { isDnsSubdomain } from '../../kubernetes/names.ts';
 import { DEFAULT_PORTS } from '../../server/default-ports.ts';
 import { hostPort } from './dial.ts';
+import { type InstallationFacts, isExternal, type ServiceObject } from './installation-facts.ts';
 import type { PodView } from './pod-view.ts';
-import { isExternal, type ServiceFacts, type ServiceObject } from './service-facts.ts';
 
 /** A replica, as its pod and the EndpointSlices describe it. */
 export interface ListedReplica {
@@ -26,13 +26,13 @@ export interface ListedReplica {
 const DEFAULT_SERVICE_PORT = 443;
 
 /** The Service's port that the API server calls. All registered webhooks have the same. */
-export function calledPort({ webhooks }: Pick<ServiceFacts, 'webhooks'>): number {
+export function calledPort({ webhooks }: Pick<InstallationFacts, 'webhooks'>): number {
   const [first] = webhooks.ok ? webhooks.value : [];
   return first?.clientConfig.service?.port ?? DEFAULT_SERVICE_PORT;
 }
 
 /** All endpoints of the Service, and the pods that it selects and that are not among its endpoints. */
-export function listedReplicas(facts: ServiceFacts): ListedReplica[] {
+export function listedReplicas(facts: InstallationFacts): ListedReplica[] {
   const service = facts.service.ok ? facts.service.value : undefined;
   const pods = facts.pods.ok ? facts.pods.value : [];
   const port = calledPort(facts);

@@ -4,7 +4,7 @@ import { issuerOf } from '../../certs/distinguished-name.ts';
 import { isIssuedByUs } from '../../certs/issue.ts';
 import { caBundleOf } from '../../cluster/admission-registration/webhook-configurations.ts';
 import type { Dialled } from './dial.ts';
-import type { ServiceFacts } from './service-facts.ts';
+import type { InstallationFacts } from './installation-facts.ts';
 
 /** Returns the connection to this address as it is, or as failed if something other than taintkeeper answered. */
 export type Recognise = (dialled: Dialled, address: string) => Dialled;
@@ -14,7 +14,7 @@ export type Recognise = (dialled: Dialled, address: string) => Dialled;
  * webhooks, or by a CA that taintkeeper made. The answer does not tell: a transparent proxy between this machine and the pods has its own
  * certificates and may pass on the right answer.
  */
-export function recogniserFor({ secret, webhooks }: Pick<ServiceFacts, 'secret' | 'webhooks'>): Recognise {
+export function recogniserFor({ secret, webhooks }: Pick<InstallationFacts, 'secret' | 'webhooks'>): Recognise {
   const files = secret.ok ? secret.value : undefined;
   const [stored] = parseCertificates(files?.cert);
   const bundles = webhooks.ok ? webhooks.value.map(caBundleOf) : [];

@@ -62,13 +62,13 @@ export interface ProbeOptions {
 
 export async function probeReplica(replica: ListedReplica, options: ProbeOptions): Promise<ReplicaFacts> {
   const { addresses: _addresses, ...listed } = replica;
-  const [called, reached, readiness] = await Promise.all([
+  const [dialled, reached, readiness] = await Promise.all([
     dialReplica(replica, options),
     reachFromApiServer(replica, options),
     readReadiness(replica, options),
   ]);
   const cniPods = await readCniPods(replica, reached, options);
-  return { ...listed, ...called, reached, readiness, ...(cniPods ? { cniPods } : {}) };
+  return { ...listed, ...dialled, reached, readiness, ...(cniPods ? { cniPods } : {}) };
 }
 
 async function readCniPods(

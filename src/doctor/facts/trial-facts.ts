@@ -13,14 +13,14 @@ export interface TrialFacts {
   readonly apiServers: Reading<readonly ApiServer[]>;
 }
 
-interface TrialMaterial {
+interface TrialReadings {
   readonly policies: Reading<readonly PolicyObject[]>;
   readonly nodes: Reading<readonly NodeLike[]>;
 }
 
 /** Finds a {@link Trial} in the objects of the cluster, and sends it. */
-export async function gatherTrial(client: UserClient, namespace: string, cluster: TrialMaterial): Promise<TrialFacts> {
-  const trial = await trialFor(client, namespace, cluster);
+export async function gatherTrial(client: UserClient, namespace: string, readings: TrialReadings): Promise<TrialFacts> {
+  const trial = await trialFor(client, namespace, readings);
   if (!trial.ok) return { admission: trial, apiServers: trial };
   if (!trial.value) return { admission: readingOf({ outcome: 'nothing to try' }), apiServers: readingOf([]) };
   const [admission, apiServers] = await Promise.all([
@@ -33,9 +33,9 @@ export async function gatherTrial(client: UserClient, namespace: string, cluster
 async function trialFor(
   client: ApiClient,
   namespace: string,
-  cluster: TrialMaterial,
+  readings: TrialReadings,
 ): Promise<Reading<Trial | undefined>> {
-  const material = allRead({ ...cluster, requester: await read(() => whoAmI(client)) });
+  const material = allRead({ ...readings, requester: await read(() => whoAmI(client)) });
   if (!material.ok) return material;
   const { policies, nodes, requester } = material.value;
   return readingOf(findTrial({ policies: policiesInForce(policies), nodes, requester, namespace }));

@@ -7,7 +7,7 @@ import { shellWord } from '../../text/printable.ts';
 import { consequence, essentialSkip, finding } from '../check.ts';
 import { hostPort } from '../facts/dial.ts';
 import type { NodeAnswer } from './ask-apid.ts';
-import type { CallFault } from './called.ts';
+import type { CallFault } from './call-result.ts';
 import { namesOf } from './node-versions.ts';
 import { firstConfiguration } from './remedies.ts';
 import type { DesiredConfiguration, TalosCheck, TalosFinding } from './talos-facts.ts';

@@ -6,7 +6,7 @@ import type { TalosContext } from '../../talos/talosconfig.ts';
 import type { CheckResult } from '../check.ts';
 import { runChecks } from '../run-checks.ts';
 import type { askTalos, TalosAnswers } from './ask-apid.ts';
-import type { Called } from './called.ts';
+import type { CallResult } from './call-result.ts';
 import { identityOf, judgeClient } from './client-certificate.ts';
 import { type DialledApi, dialApid, isAt } from './dial-apid.ts';
 import { judgeApi } from './judged-api.ts';
@@ -37,11 +37,11 @@ export async function examine(
   const client = judgeClient(context, now);
   const judged = dialled.map((api) => judgeApi(api, context, now));
   const callable = callableApis(context, client, judged);
-  const called = nodesToCall(context, named, callable);
+  const nodes = nodesToCall(context, named, callable);
   const endpoints = endpointsToCall(context, callable);
   const calling = { ca: context.ca, identity, timeoutMs, readsConfiguration: desired !== undefined };
   const answers =
-    called.length === 0 && endpoints.length === 0 ? NO_ANSWERS : await answersOf(called, endpoints, calling);
+    nodes.length === 0 && endpoints.length === 0 ? NO_ANSWERS : await answersOf(nodes, endpoints, calling);
   const facts = { context, client, clock: ownClock(context, dialled, now), apis: judged, answers, desired, now };
   return runChecks(talosChecks(facts), facts);
 }
@@ -60,7 +60,7 @@ async function answersOf(...args: Parameters<typeof askTalos>): Promise<TalosAns
 }
 
 /** Errors do not quote the text, which has secrets. */
-function parsed(text: string, node: string): Called<MachineConfiguration> {
+function parsed(text: string, node: string): CallResult<MachineConfiguration> {
   try {
     const source = `the configuration of ${node}`;
     return { ok: true, value: readMachineConfiguration(parseTalosDocuments(text, source), source) };

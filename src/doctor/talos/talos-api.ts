@@ -45,14 +45,14 @@ function passingNothing(api: DialledApi, { workers }: TalosAnswers): TalosFindin
 
 /** The result for a node that is not reached directly, and was called through an endpoint, as talosctl does. */
 function passedOn({ host, answer }: DialledApi, { nodes }: TalosAnswers): TalosFinding | undefined {
-  const called = nodes.find(({ name, isForwarded }) => name === host && isForwarded);
-  if (!called || answer.outcome === 'greeted') return undefined;
+  const forwarded = nodes.find(({ name, isForwarded }) => name === host && isForwarded);
+  if (!forwarded || answer.outcome === 'greeted') return undefined;
   const { message } = answer.fault;
-  return called.version.ok
+  return forwarded.version.ok
     ? {
         area: 'network',
         state: 'ok',
-        evidence: `it answers through ${called.at.host}, though not to this machine (${message})`,
+        evidence: `it answers through ${forwarded.at.host}, though not to this machine (${message})`,
       }
     : {
         area: 'network',

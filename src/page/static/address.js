@@ -1,12 +1,12 @@
 // @ts-check
 /** @import { PageAddress } from './hrefs.js' */
-import { hrefOf, placeIn } from './hrefs.js';
+import { addressIn, hrefOf } from './hrefs.js';
 
 /** Browsers limit how often the address may change. */
 const WRITE_AFTER_MS = 250;
 
 /** @type {Map<string, PageAddress>} where each panel was left */
-const places = new Map();
+const addresses = new Map();
 /** @type {ReturnType<typeof setTimeout> | undefined} */
 let writing;
 
@@ -15,16 +15,16 @@ let writing;
  * @param {string} tab
  * @returns {PageAddress}
  */
-export function placeOf(tab) {
-  return places.get(tab) ?? { tab, object: '', filters: {} };
+export function addressOf(tab) {
+  return addresses.get(tab) ?? { tab, object: '', filters: {} };
 }
 
 /** Reads the address, and returns it. */
 export function arrive() {
   clearTimeout(writing);
-  const place = placeIn(location.hash);
-  places.set(place.tab, place);
-  return place;
+  const address = addressIn(location.hash);
+  addresses.set(address.tab, address);
+  return address;
 }
 
 /**
@@ -33,7 +33,7 @@ export function arrive() {
  */
 export function enter(tab) {
   clearTimeout(writing);
-  const { object, filters } = placeOf(tab);
+  const { object, filters } = addressOf(tab);
   history.replaceState(null, '', hrefOf(tab, object, filters));
 }
 
@@ -43,7 +43,7 @@ export function enter(tab) {
  * @param {Partial<Pick<PageAddress, 'object' | 'filters'>>} change
  */
 export function amend(tab, change) {
-  places.set(tab, { ...placeOf(tab), ...change });
+  addresses.set(tab, { ...addressOf(tab), ...change });
   clearTimeout(writing);
   writing = setTimeout(() => enter(tab), WRITE_AFTER_MS);
 }

@@ -5,7 +5,7 @@
 import { ANSWERS, answerName } from './coverage-words.js';
 import { breakable, h, spoken } from './dom.js';
 import { hrefOf } from './hrefs.js';
-import { nodeLinks } from './panel-parts.js';
+import { nodeLinks } from './node-links.js';
 import { counted, number } from './words.js';
 
 /** @type {CoverageAnswer} an index that leads nowhere */

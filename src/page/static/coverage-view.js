@@ -1,13 +1,15 @@
 // @ts-check
 /** @import { CoverageMatrix, CoverageRow, PageDecision, PageState } from '../state.ts' */
-import { placeOf } from './address.js';
+
+import { absence } from './absence.js';
+import { addressOf } from './address.js';
 import { groupOf, headOf, rowOf, summaryOf } from './coverage-cells.js';
 import { ANSWERS, answerName, groupNames } from './coverage-words.js';
 import { byId, fill, h, putBefore } from './dom.js';
 import { asker, showDetails } from './explanation.js';
+import { filters } from './filters.js';
 import { gridKeys, makeTabStop } from './grid-keys.js';
 import { hrefOf } from './hrefs.js';
-import { absence, filters } from './panel-parts.js';
 import { counted, countedOf, number } from './words.js';
 
 /** A wider matrix is shown on request only. The largest groups come first. */
@@ -75,7 +77,7 @@ export function coverageView(decisionsOn) {
   const asked = asker(showChosen);
 
   function showChosen() {
-    const { object, filters } = placeOf('coverage');
+    const { object, filters } = addressOf('coverage');
     const row = matrix?.daemonSets.find((one) => nameOf(one) === object);
     showDetails(byId('daemonset-details'), asked.about(object && `daemonset/${object}`, version), {
       kind: 'daemonset',
@@ -92,7 +94,7 @@ export function coverageView(decisionsOn) {
     const { groups, groupsLeftOut, daemonSets } = matrix;
     const shownMatrix = matrix;
     const shown = wide ? groups.length : Math.min(groups.length, FEW_GROUPS);
-    const { object, filters } = placeOf('coverage');
+    const { object, filters } = addressOf('coverage');
     const { q = '', show: filter = '' } = filters;
     const needle = q.trim().toLowerCase();
     const rows = [...daemonSets.entries()]

@@ -1,9 +1,10 @@
 // @ts-check
 /** @import { CoverageAnswer, NodeGroup } from '../state.ts' */
 
-/** @type {Record<CoverageAnswer['kind'] | 'passing', { sign: string; word: string }>} */
+/** @type {Record<CoverageAnswer['kind'] | 'evicted' | 'passing', { sign: string; word: string }>} */
 export const ANSWERS = {
   runs: { sign: '●', word: 'runs' },
+  evicted: { sign: '◔', word: 'runs, but each pod is evicted' },
   tainted: { sign: '✕', word: 'kept off by taints' },
   stays: { sign: '◐', word: 'kept off, but a pod that is there stays' },
   passing: { sign: '◌', word: 'kept off for the moment' },
@@ -11,7 +12,10 @@ export const ANSWERS = {
 };
 
 /** @param {CoverageAnswer} answer */
-export const answerName = ({ kind, passing }) => (passing ? 'passing' : kind);
+export function answerName({ kind, passing, reasons }) {
+  if (kind === 'runs' && reasons.length > 0) return 'evicted';
+  return passing ? 'passing' : kind;
+}
 
 /**
  * A short and unique name for each group: that of its only node, or what its nodes have in common.

@@ -4,8 +4,8 @@
 import { resultOf } from './decision-words.js';
 import { diff } from './diff.js';
 import { breakable, drawn, h, spoken } from './dom.js';
+import { fixLine } from './fix-line.js';
 import { hrefOf } from './hrefs.js';
-import { fixLine } from './panel-parts.js';
 import { counted, localTime, number } from './words.js';
 
 /** @param {PageDecision} decision */

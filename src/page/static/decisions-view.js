@@ -1,11 +1,11 @@
 // @ts-check
 /** @import { PageDecision } from '../state.ts' */
-import { placeOf } from './address.js';
+import { addressOf } from './address.js';
 import { articleOf, objectOf } from './decision-item.js';
 import { trialOf } from './decision-words.js';
 import { arrange, byId } from './dom.js';
 import { mostOf } from './fair-list.js';
-import { filters } from './panel-parts.js';
+import { filters } from './filters.js';
 import { counted, number } from './words.js';
 
 /** How many decisions are kept: as many as the program keeps. */
@@ -29,7 +29,7 @@ export function decisionsView() {
   const inputs = filters('decisions', { q: 'decisions-filter', show: 'decisions-show' }, show);
 
   function show() {
-    const { q = '', show: filter = '' } = placeOf('decisions').filters;
+    const { q = '', show: filter = '' } = addressOf('decisions').filters;
     const needle = q.trim().toLowerCase();
     const visible = decisions.filter(
       (decision) => isShown(decision, filter) && (needle === '' || wordsOf(decision).includes(needle)),

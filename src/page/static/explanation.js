@@ -2,10 +2,11 @@
 /** @import { ShownCell, ShownExplanation, ShownSection } from '../explanations.ts' */
 /** @import { PageDecision } from '../state.ts' */
 import { breakable, byId, fill, h, signed } from './dom.js';
+import { fixLine } from './fix-line.js';
 import { hrefOf } from './hrefs.js';
 import { mark } from './marks.js';
+import { nodeLinks } from './node-links.js';
 import { cellOfWord, STATES } from './node-rows.js';
-import { fixLine, nodeLinks } from './panel-parts.js';
 import { localTime, number } from './words.js';
 
 /**
@@ -138,7 +139,13 @@ function nextOf({ command, note = '' }, id) {
 /** @param {ShownSection} section */
 function sectionOf(section) {
   if ('lines' in section) {
-    return h('ul', {}, ...section.lines.map((line) => h('li', {}, ...breakable(line))));
+    const { lines, linesLeftOut } = section;
+    return h(
+      'ul',
+      {},
+      ...lines.map((line) => h('li', {}, ...breakable(line))),
+      linesLeftOut > 0 && h('li', { class: 'quiet' }, `and ${number(linesLeftOut)} more`),
+    );
   }
   const { head, rows, rowsLeftOut } = section;
   return h(

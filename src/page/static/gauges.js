@@ -69,7 +69,7 @@ function overviewGauge({ problems }) {
  * @returns {Gauge}
  */
 function policyGauge({ policies, audit, webhooks }, level) {
-  const out = policies.filter(({ valid }) => !valid).length;
+  const out = policies.filter(({ summary }) => summary.level === 'failed').length;
   const isUntrusted = webhooks.some(({ trusted }) => trusted === false);
   if (policies.length === 0) return { figure: '0', unit: 'policies', note: 'none declared', level: 'attention' };
   return {

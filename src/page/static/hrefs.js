@@ -36,7 +36,7 @@ export function hrefAt({ tab, object, filters }) {
  * @param {string} hash of an address, which a user may have typed
  * @returns {PageAddress}
  */
-export function placeIn(hash) {
+export function addressIn(hash) {
   const [path = '', ...query] = hash.replace(/^#/, '').split('?');
   const [tab = '', ...object] = path.split('/').map(decoded);
   return { tab, object: object.join('/'), filters: Object.fromEntries(new URLSearchParams(query.join('?'))) };

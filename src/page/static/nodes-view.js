@@ -1,15 +1,16 @@
 // @ts-check
 /** @import { NodeMap, NodeRow, PageDecision, PageState } from '../state.ts' */
 
-import { placeOf } from './address.js';
+import { absence } from './absence.js';
+import { addressOf } from './address.js';
 import { byId, fill, h, putBefore } from './dom.js';
 import { asker, showDetails } from './explanation.js';
+import { filters } from './filters.js';
 import { hrefOf } from './hrefs.js';
 import { mark } from './marks.js';
 import { headOf, rowOf } from './node-cells.js';
 import { nodeMap } from './node-map.js';
 import { rowsOf, STATES } from './node-rows.js';
-import { absence, filters } from './panel-parts.js';
 import { virtualRows } from './virtual-rows.js';
 import { counted, countedOf, number } from './words.js';
 
@@ -36,16 +37,16 @@ export function nodesView(decisionsOn) {
 
   const inputs = filters('nodes', { q: 'nodes-filter', show: 'nodes-show', policy: 'nodes-policy' }, show);
   const rows = virtualRows(scroller, table, (/** @type {NodeRow} */ row) =>
-    rowOf(/** @type {NodeMap} */ (map), row, placeOf('nodes')),
+    rowOf(/** @type {NodeMap} */ (map), row, addressOf('nodes')),
   );
   const overview = nodeMap(byId('nodes-map'), ({ name }) => {
-    location.hash = hrefOf('nodes', name, placeOf('nodes').filters);
+    location.hash = hrefOf('nodes', name, addressOf('nodes').filters);
   });
 
   const asked = asker(showChosen);
 
   function showChosen() {
-    const { object, filters } = placeOf('nodes');
+    const { object, filters } = addressOf('nodes');
     const ready = map?.rows.find(({ name }) => name === object)?.ready;
     showDetails(byId('node-details'), asked.about(object && `node/${object}`, version), {
       kind: 'node',
@@ -59,7 +60,7 @@ export function nodesView(decisionsOn) {
   function show() {
     if (!map) return;
     const found = map;
-    const { filters } = placeOf('nodes');
+    const { filters } = addressOf('nodes');
     showChosen();
     const filter = JSON.stringify(filters);
     if (filter !== filtered) scroller.scrollTop = 0;
@@ -84,7 +85,7 @@ export function nodesView(decisionsOn) {
       // A replica that does not lead can still explain one node.
       putBefore(byId(map ? 'nodes-scroller' : 'nodes-absent'), byId('node-details'));
       if (!map) return showChosen();
-      const { policy = '' } = placeOf('nodes').filters;
+      const { policy = '' } = addressOf('nodes').filters;
       // The chosen policy stays in the list although it has no column any more.
       const names = [...new Set([...map.columns.map((column) => column.policy), ...(policy === '' ? [] : [policy])])];
       fill(byId('nodes-policy'), names, () => [

@@ -1,8 +1,9 @@
 // @ts-check
 /** @import { NodeMap, PageProblem, PageState } from '../state.ts' */
 import { byId, drawn, fill, h, SIGNS } from './dom.js';
+import { fixLine } from './fix-line.js';
 import { hrefAt } from './hrefs.js';
-import { fixLine, nodeLinks } from './panel-parts.js';
+import { nodeLinks } from './node-links.js';
 import { lasting } from './problems.js';
 import { ago, counted, number } from './words.js';
 
@@ -41,9 +42,8 @@ export function overviewView() {
       fill(byId('leader-notice'), [mode, leader], () => leaderNotice(mode, leader));
       const repairing = problems.filter(({ level }) => level === 'repairing');
       fill(byId('repairing'), repairing, () => repairing.map(repairingOf));
-      fill(byId('waiting'), nodes?.waiting.map(({ since, ...one }) => [one, sinceText(since, now)]) ?? [], () =>
-        waitingOf(nodes, now),
-      );
+      const waiting = nodes?.waiting.map(({ since, ...one }) => [one, sinceText(since, now)]) ?? [];
+      fill(byId('waiting'), [waiting, nodes?.waitingLeftOut], () => waitingOf(nodes, now));
       fill(byId('try'), mode, () => (mode === 'standalone' ? tryIt() : []));
     },
   };
@@ -68,7 +68,7 @@ function problemOf({ level, text, place, names, more, why, fix }, index) {
   const id = `problem-${index}`;
   return h(
     'li',
-    { class: `is-${level}` },
+    { class: `is-${level}${index < MAX_AT_ONCE ? '' : ' further'}` },
     drawn(`${level === 'repairing' ? '↻' : SIGNS[level]} `),
     h(
       'div',
@@ -131,11 +131,12 @@ const sinceText = (since, now) => (since === undefined ? 'not Ready yet' : `Read
  * @param {number} now
  */
 function waitingOf(nodes, now) {
-  const waiting = nodes?.waiting ?? [];
-  if (waiting.length === 0) return [];
+  if (nodes === undefined || nodes.waiting.length === 0) return [];
+  const { waiting, waitingLeftOut } = nodes;
   const shown = waiting.slice(0, MAX_WAITING);
+  const all = waiting.length + waitingLeftOut;
   return [
-    h('h3', {}, `${counted(waiting.length, 'node')} with a startup taint`),
+    h('h3', {}, `${counted(all, 'node')} with a startup taint`),
     h(
       'table',
       { class: 'list explained' },
@@ -153,7 +154,7 @@ function waitingOf(nodes, now) {
           ),
         ),
       ),
-      waiting.length > shown.length && h('caption', {}, `and ${number(waiting.length - shown.length)} more`),
+      all > shown.length && h('caption', {}, `and ${number(all - shown.length)} more`),
     ),
   ];
 }

@@ -6,12 +6,13 @@
 import { coverageView } from './coverage-view.js';
 import { decisionsView } from './decisions-view.js';
 import { byId, drawn, fill, h, SIGNS, spoken } from './dom.js';
+import { slashFocusesFilter } from './filters.js';
+import { copyButtons } from './fix-line.js';
 import { gauges } from './gauges.js';
 import { hrefOf } from './hrefs.js';
 import { follow } from './live.js';
 import { nodesView } from './nodes-view.js';
 import { overviewView } from './overview-view.js';
-import { copyButtons, slashFocusesFilter } from './panel-parts.js';
 import { policiesView } from './policies-view.js';
 import { headline, lasting, levelOf } from './problems.js';
 import { tabs } from './tabs.js';
@@ -42,9 +43,9 @@ let selected = '';
 
 const overview = overviewView();
 const policies = policiesView();
+const decisions = decisionsView();
 const nodes = nodesView((kind, name) => decisions.about(kind, name));
 const coverage = coverageView((kind, name) => decisions.about(kind, name));
-const decisions = decisionsView();
 tabs(byId('tabs'), (name) => {
   selected = name;
   showSummary();

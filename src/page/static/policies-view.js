@@ -1,9 +1,9 @@
 // @ts-check
 /** @import { PageState, PolicyState } from '../state.ts' */
-import { amend, placeOf } from './address.js';
+import { addressOf, amend } from './address.js';
 import { byId, drawn, fill, h, signed, spoken } from './dom.js';
+import { filters } from './filters.js';
 import { hrefAt, hrefOf } from './hrefs.js';
-import { filters } from './panel-parts.js';
 import { counted, countedOf, localTime, number } from './words.js';
 
 /** The panel of policies. */
@@ -31,7 +31,7 @@ export function policiesView() {
   function show() {
     if (!latest) return;
     const { policies } = latest;
-    const needle = (placeOf('policies').filters.q ?? '').trim().toLowerCase();
+    const needle = (addressOf('policies').filters.q ?? '').trim().toLowerCase();
     const visible = policies.filter(({ kind, name, mode = '' }) =>
       `${kind} ${name} ${mode}`.toLowerCase().includes(needle),
     );
@@ -54,7 +54,7 @@ export function policiesView() {
     show(state) {
       latest = state;
       inputs();
-      const { object } = placeOf('policies');
+      const { object } = addressOf('policies');
       const isOther = object !== arrived;
       arrived = object;
       const policy = state.policies.find((one) => objectOf(one) === object);

@@ -4,7 +4,7 @@ import { CONTROL_PLANE_TAINT } from '../node-declaration.ts';
 import { MULTI_DOCUMENT_VERSION, NODE_TAINTS_VERSION, surelyBefore, surelySince } from '../versions.ts';
 import type { Rule, RuleFinding } from './finding.ts';
 
-export const CONTROL_PLANE_TAINTS: Rule = {
+export const CONTRARY_CONTROL_PLANE_TAINT: Rule = {
   id: 'control-plane-taint',
   severity: 'no-effect',
   about:

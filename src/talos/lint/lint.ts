@@ -3,7 +3,7 @@ import { FIRST_VERSION, LAST_VERSION } from '../versions.ts';
 import { CERTIFICATE_NAMES } from './certificate-names.ts';
 import { CHANGED_REGISTRATION, OWNED_TAINT } from './changed-registration.ts';
 import { CONTROL_PLANE_DOCUMENT } from './control-plane-document.ts';
-import { CONTROL_PLANE_LABEL, CONTROL_PLANE_TAINTS } from './control-plane-marks.ts';
+import { CONTRARY_CONTROL_PLANE_TAINT, CONTROL_PLANE_LABEL } from './control-plane-marks.ts';
 import { DEPRECATED_FIELD, FIELD_VERSION } from './field-version.ts';
 import type { LintFinding, LintSubject, Rule } from './finding.ts';
 import { installedVersion } from './installed-version.ts';
@@ -28,7 +28,7 @@ export const RULES: readonly Rule[] = [
   CHANGED_REGISTRATION,
   OWNED_TAINT,
   CONTRADICTING_TAINT,
-  CONTROL_PLANE_TAINTS,
+  CONTRARY_CONTROL_PLANE_TAINT,
   CONTROL_PLANE_LABEL,
   WORKER_LABEL,
   TWO_SHAPES,
@@ -71,7 +71,7 @@ export function lint(configuration: MachineConfiguration, options: LintOptions =
     configuration,
     role: configuration.role ?? options.role,
     patch,
-    version: version && Math.min(Math.max(version, FIRST_VERSION), LAST_VERSION),
+    version: version === undefined ? undefined : Math.min(Math.max(version, FIRST_VERSION), LAST_VERSION),
     registered: options.registered,
   };
   const isNewer = version !== undefined && version > LAST_VERSION;

@@ -235,6 +235,33 @@ describe('a DaemonSet that no policy gives its toleration: what to do', () => {
   });
 });
 
+describe('a DaemonSet that tolerates a NoExecute taint for some seconds', () => {
+  const spec = { tolerations: [{ key: 'gpu', operator: 'Exists', tolerationSeconds: 60 }] };
+  const more = {
+    '/api/v1/nodes': [node('n1', [{ key: 'gpu', effect: 'NoExecute' }]), node('n2', [])],
+    '/apis/taintkeeper.dev/v1alpha1/tolerationpolicies': [],
+    [DAEMON_SET_PATH]: {
+      metadata: { namespace: 'ns', name: 'a', uid: 'u' },
+      spec: { selector: { matchLabels: { app: 'a' } }, template: { spec } },
+    },
+    '/api/v1/namespaces/ns/pods/a-1': { ...podOf('a-1', 'n1'), spec: { ...spec, nodeName: 'n1' } },
+  };
+
+  it('is evicted repeatedly', async () => {
+    const { stdout } = await explain(['daemonset', 'ns/a'], more);
+    expect(stdout).toMatch(/^1 +n1 +for a while +taint gpu:NoExecute evicts each pod after 60 s$/m);
+    expect(stdout).toMatch(/^1 +n2 +yes$/m);
+    expect(stdout).toMatch(/^next: its pods are evicted repeatedly: remove tolerationSeconds /m);
+  });
+
+  it.each([
+    { pod: 'a-1', where: 'on the node with the taint', next: 'taintkeeper explain daemonset ns/a' },
+    { pod: 'a-2', where: 'on another node', next: 'nothing: it is scheduled' },
+  ])('has a pod $where: $next', async ({ pod, next }) => {
+    expect((await explain(['pod', `ns/${pod}`], more)).stdout).toContain(`next: ${next}\n`);
+  });
+});
+
 it('a DaemonSet with more than 256 tolerations: policies add none to it', async () => {
   const told = 'it has more than 256 tolerations: no TolerationPolicy is applied to it';
   const { stdout } = await explain(['daemonset', 'ns/a'], { [DAEMON_SET_PATH]: CROWDED });

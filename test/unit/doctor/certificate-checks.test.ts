@@ -103,7 +103,7 @@ describe('certificates', () => {
       why: 'no caBundle, where another issuer gives no CA: the system of the API server has it',
       facts: wellFacts(its, {
         webhooks: readingOf([webhook('protect.taintkeeper.dev', undefined)]),
-        source: { kind: 'files', secret: 'public-certificate' },
+        certificateSource: { kind: 'files', secret: 'public-certificate' },
       }),
       found: { caBundle: 'note' },
       says: /^no webhook has a caBundle/,
@@ -209,7 +209,7 @@ describe('certificates', () => {
     },
     {
       why: 'certificates from files',
-      facts: wellFacts(its, { source: { kind: 'files', secret: undefined }, secret: readingOf(undefined) }),
+      facts: wellFacts(its, { certificateSource: { kind: 'files', secret: undefined }, secret: readingOf(undefined) }),
       found: {},
     },
     {
@@ -374,7 +374,7 @@ describe('certificates of another issuer', async () => {
     const pem = [cert, ...chain.map((one) => one.cert)].join('\n');
     const greeting = { chain: parseCertificates(pem), refusal: undefined, clockAheadMs: 0 };
     return wellFacts(its, {
-      source,
+      certificateSource: source,
       secret: readingOf({ cert: pem, key, bundle: stored.cert, caKey: undefined }),
       replicas: served({ outcome: 'greeted', greeting }),
       webhooks: readingOf([webhook('protect.taintkeeper.dev', (bundle ?? stored).cert)]),
@@ -467,7 +467,11 @@ describe('a rollout to the certificates of another issuer, which hangs', () => {
   const source = { kind: 'files', secret: 'taintkeeper-tls' } as const;
   const unready = pod('new', { isReady: false, problem: 'ContainerCreating' });
   const hanging = (stored: Facts['secret'], changes: Partial<Facts> = {}) =>
-    wellFacts(its, { pods: readingOf([pod('a'), pod('b'), unready]), pending: { source, secret: stored }, ...changes });
+    wellFacts(its, {
+      pods: readingOf([pod('a'), pod('b'), unready]),
+      pendingCertificates: { source, secret: stored },
+      ...changes,
+    });
   const byIssuer = { cert: second.serving.cert, key: second.serving.key, bundle: undefined, caKey: undefined };
 
   it.each<{ why: string; facts: Facts; found: Record<string, CheckState>; says: RegExp; remedy?: RegExp }>([

@@ -149,6 +149,13 @@ it.each([
     one: 'ns/agent-1',
     explained: 'pod ns/agent-1',
   },
+  // Every user who may write the status can set any text.
+  {
+    kind: 'RecoveryPolicy',
+    spec: { mode: 'Recover', daemonSets: { namespaces: ['ns'] } },
+    one: 'ns/agent; reboot',
+    explained: "pod 'ns/agent; reboot'",
+  },
 ] as const)('what differs from a $kind can be explained', ({ kind, spec, one, explained }) => {
   const policies = readingOf([policyObject(kind, 'p', spec, { status: { ...READY, violating: 1, violators: [one] } })]);
   expect(checkPolicies(healthyFacts({ policies }))).toMatchObject([

@@ -47,6 +47,20 @@ describe('pods that do not tolerate the taints', () => {
   });
 });
 
+it('what another writer removes is the next step, before what a policy only reports', () => {
+  const policies = ['Audit', 'Restore'].map((mode) => {
+    const name = mode.toLowerCase();
+    const object = policyObject('TaintPolicy', name, {
+      mode,
+      taints: [{ key: name, effect: 'NoSchedule', ensure: 'Always' }],
+    });
+    return viewPolicy('TaintPolicy', { ...object, metadata: { ...object.metadata, uid: name, generation: 1 } });
+  });
+  const object = { metadata: { name: 'n1' }, spec: {} };
+  const { next } = formatNode(explainNode(object, 'n1', { ...FACTS, policies }, ({ key }) => key === 'restore'));
+  expect(next.command).toContain('reason=TaintConflict');
+});
+
 const linesOf = (
   ready: { status: string; lastTransitionTime: string },
   taints: object[] = [TAINT],

@@ -56,14 +56,14 @@ describe('a DaemonSet', () => {
   });
 
   it('runs on some nodes, and is kept off others', () => {
-    const { places, gaps, waiting } = policiesOnDaemonSet(subject({ nodeSelector: {} }), NODES, inForce([]));
+    const { places, permanentTaints, waiting } = policiesOnDaemonSet(subject({ nodeSelector: {} }), NODES, inForce([]));
     expect(places).toEqual([
       { nodes: ['m'], runs: false, why: ['taint node-role.kubernetes.io/master:NoSchedule'], passing: false },
       { nodes: ['c'], runs: false, why: ['taint node-role.kubernetes.io/control-plane:NoSchedule'], passing: false },
       { nodes: ['w', 'v'], runs: true, why: [], passing: false },
       { nodes: ['starting'], runs: false, why: ['taint node.kubernetes.io/not-ready:NoSchedule'], passing: true },
     ]);
-    expect(gaps).toEqual([MASTER, CONTROL_PLANE]);
+    expect(permanentTaints).toEqual([MASTER, CONTROL_PLANE]);
     expect(waiting).toEqual([NOT_READY]);
   });
 
@@ -81,20 +81,39 @@ describe('a DaemonSet', () => {
     const why = [`taint ${OWN.key}:NoSchedule`];
 
     it('runs there soon, where the policy selects the node', () => {
-      const { places, gaps, waiting } = policiesOnDaemonSet(subject(), nodes, inForce(waitingFor('csi')));
+      const { places, permanentTaints, waiting } = policiesOnDaemonSet(subject(), nodes, inForce(waitingFor('csi')));
       expect(places).toEqual([
         { nodes: ['a'], runs: false, why, passing: true },
         { nodes: ['b'], runs: false, why, passing: false },
       ]);
-      expect({ gaps, waiting }).toEqual({ gaps: [OWN], waiting: [OWN] });
+      expect({ permanentTaints, waiting }).toEqual({ permanentTaints: [OWN], waiting: [OWN] });
       expect(policiesOnPod(subject(), undefined, nodes, inForce(waitingFor('agent'))).waiting).toEqual([OWN]);
     });
 
     it.each([OWN.key, 'node.cilium.io/agent-not-ready'])('never runs there, if %s waits for it', (key) => {
       const some = [node('a', [{ ...OWN, key }], { pool: 'a' })];
-      const { gaps, waiting } = policiesOnDaemonSet(subject(), some, inForce(waitingFor('agent', key)));
-      expect({ gaps, waiting }).toEqual({ gaps: [{ ...OWN, key }], waiting: [] });
+      const { permanentTaints, waiting } = policiesOnDaemonSet(subject(), some, inForce(waitingFor('agent', key)));
+      expect({ permanentTaints, waiting }).toEqual({ permanentTaints: [{ ...OWN, key }], waiting: [] });
     });
+  });
+
+  it('that tolerates a taint for some seconds runs there, and each pod is evicted', () => {
+    const evicting = { key: 'dedicated', value: 'gpu', effect: 'NoExecute' };
+    const unreachable = { key: 'node.kubernetes.io/unreachable', effect: 'NoExecute' };
+    const tolerations = [{ operator: 'Exists', tolerationSeconds: 60 }] as const;
+    const nodes = [node('evicting', [evicting]), node('w'), node('down', [unreachable])];
+    const places = [
+      {
+        nodes: ['evicting'],
+        runs: true,
+        why: ['taint dedicated=gpu:NoExecute evicts each pod after 60 s'],
+        passing: false,
+      },
+      { nodes: ['w', 'down'], runs: true, why: [], passing: false },
+    ];
+    const explained = policiesOnDaemonSet(subject({ tolerations }), nodes, inForce([]));
+    expect(explained).toMatchObject({ places, permanentTaints: [], waiting: [] });
+    expect(policiesOnPod(subject({ tolerations }), undefined, nodes, inForce([]))).toMatchObject({ places });
   });
 
   it('does not run on virtual nodes, also where it tolerates their taints', () => {
@@ -116,25 +135,25 @@ describe('a DaemonSet', () => {
         },
         onWorker,
       ],
-      gaps: [],
+      permanentTaints: [],
     });
     expect(explained()).toMatchObject({
       places: [
         { runs: false, why: ['taint virtual-kubelet.io/provider:NoSchedule', 'virtual node type=virtual-kubelet'] },
         onWorker,
       ],
-      gaps: [],
+      permanentTaints: [],
     });
   });
 
   it('that does not select a node is not kept off it by a taint', () => {
-    const { places, gaps } = policiesOnDaemonSet(
+    const { places, permanentTaints } = policiesOnDaemonSet(
       subject({ nodeSelector: { pool: 'gpu' } }),
       [node('g', [GPU])],
       inForce([]),
     );
     expect(places[0]?.why).toEqual(['nodeSelector pool=gpu', 'taint dedicated=gpu:NoSchedule']);
-    expect(gaps).toEqual([]);
+    expect(permanentTaints).toEqual([]);
   });
 
   it('is kept off by taints whose toleration no policy of any mode requires', () => {

@@ -81,6 +81,15 @@ it('puts nodes that are alike into one column, the most of them first', async ()
   ]);
 });
 
+it('says which taints evict the pods of a DaemonSet again', async () => {
+  const evicting = daemonSet('cni', { tolerations: [{ operator: 'Exists', tolerationSeconds: 60 }] });
+  const down = { key: 'node.kubernetes.io/unreachable', effect: 'NoExecute' };
+  const nodes = [node('n1', [{ ...GPU, effect: 'NoExecute' }]), node('n2', [down]), node('n3')];
+  expect(await cellsOf([evicting], nodes)).toEqual({
+    cni: ['runs taint dedicated=gpu:NoExecute evicts each pod after 60 s', 'runs', 'runs'],
+  });
+});
+
 it('says why a DaemonSet is kept off, and whether that is meant', async () => {
   expect(
     await cellsOf(

@@ -208,6 +208,14 @@ describe('a DaemonSet', () => {
     expect(explained.next).toEqual({ note: expect.stringMatching(/^nothing, if it can wait until the taints above /) });
   });
 
+  it('counts the lines that are left out', async () => {
+    const policies = Array.from({ length: 300 }, (_, index) => policyOf('TolerationPolicy', `p${index}`, {}));
+    const { sections } = await explaining({ objects, policies, nodes: [] })('daemonset/ns/agent');
+    const notes = sections.find((section) => 'lines' in section && section.lines.length === 100);
+    // The notes that are always there are two.
+    expect(notes).toMatchObject({ linesLeftOut: 202 });
+  });
+
   it('has no more rows than one reads', async () => {
     const alone = Array.from({ length: 300 }, (_, index) =>
       projectNode(node(`n${index}`, [{ ...EDGE, key: `k${index}` }])),

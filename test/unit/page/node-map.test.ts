@@ -155,6 +155,13 @@ it('names the nodes that wait with a startup taint, also those that no policy of
   ]);
 });
 
+it('counts the nodes that wait and are not named', async () => {
+  const nodes = Array.from({ length: 5_000 }, (_, index) => node(`n${index}`, []));
+  const startupOn = (name: string) => (name === 'n1' ? undefined : 'waits');
+  const { shown } = await mapOf({ pool: PRESENT }, nodes, () => false, { startupOn });
+  expect([shown.waiting.length, shown.waitingLeftOut]).toEqual([200, 4_799]);
+});
+
 it('says once what is to be said of many nodes', async () => {
   const { shown, losses } = await mapOf({ pool: PRESENT }, [node('a', []), node('b', [CPU]), node('c', [])]);
   expect(shown.rows.map((row) => row.losses)).toEqual([[[0, 0]], [[0, 1]], [[0, 0]]]);

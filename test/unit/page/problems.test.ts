@@ -59,7 +59,16 @@ const nodesWith = (
   notes: readonly [EvaluatedNote, ...EvaluatedNote[]] = [NOTE],
   columns = COLUMNS,
 ): EvaluatedNodes => ({
-  shown: { columns, columnsLeftOut: 0, notes: [], unselected: 2, pools: ['pool=gpu'], waiting: [], rows: [] },
+  shown: {
+    columns,
+    columnsLeftOut: 0,
+    notes: [],
+    unselected: 2,
+    pools: ['pool=gpu'],
+    waiting: [],
+    waitingLeftOut: 0,
+    rows: [],
+  },
   losses: cells.flatMap((row, index) =>
     columns.flatMap((column, at): NodeLoss[] => {
       const cell = row[at];
@@ -223,7 +232,7 @@ it('ranks what is wrong with nodes, daemons, requests and policies by its harm',
     'failed - The API server does not trust the certificate of 1 of 1 webhook',
     'failed policies TaintPolicy gpu-pool is not in force: spec: no',
     'attention nodes a:NoSchedule is missing on 2 nodes: another writer removes it repeatedly',
-    'attention decisions 12 requests of system:node:n1 were denied in the last hour',
+    'attention decisions At least 12 requests of system:node:n1 were denied in the last hour',
     'attention coverage ns/log has 2 of 1 pod unavailable',
   ]);
 });
@@ -429,6 +438,16 @@ it('names the stuck pods that a RecoveryPolicy finds, which have no page of thei
   ]);
 });
 
+it.each(['TaintPolicy', 'TolerationPolicy', 'RecoveryPolicy'] as const)(
+  'survives the status of a %s that names more violators than it counts',
+  (kind) => {
+    const policy = { ...POLICY, kind, violating: 1, violators: daemonSets('ns/a', 'ns/b') };
+    expect(pageProblems({ ...HEALTHY, policies: [policy] }, undefined, [])).toHaveLength(1);
+    const gaps = ['a', 'b'].map((name) => row(name, { gap: true, keptOff: 1 }));
+    expect(told({ policies: [policy] }, ledWith(nodesWith(['kk']), gaps)).join('\n')).not.toContain('-1');
+  },
+);
+
 it.each<{ names: string[]; patches?: { patchesExisting: true }; command: unknown }>([
   { names: ['ns/a'], command: 'kubectl rollout restart -n ns daemonset a' },
   { names: ['ns/a', 'ns/b'], command: expect.stringContaining('"existing":"Patch"') },
@@ -474,7 +493,7 @@ it('leads from a denied component to its decisions, and to the nodes only where 
   expect(problemsOf({}, LED, denials)).toMatchObject([
     {
       harm: 'ComponentsDenied',
-      text: '1 request of system:node:n1 was denied in the last hour',
+      text: 'At least 1 request of system:node:n1 was denied in the last hour',
       place: { tab: 'decisions', filters: { q: 'system:node:n1', show: 'denied' } },
       names: [{ text: 'n1', place: { tab: 'nodes', object: 'n1' } }],
       why: 'denied by TaintPolicy p, in reviews from 10.0.0.1; a component repeats what is denied',
@@ -498,10 +517,10 @@ it('has few problems of forged reviews, after what the leader has seen, and leav
     ...Array.from(
       { length: 7 },
       (_, index) =>
-        `attention decisions 50 requests of system:serviceaccount:made:up-${index} were denied in the last hour`,
+        `attention decisions At least 50 requests of system:serviceaccount:made:up-${index} were denied in the last hour`,
     ),
-    'attention decisions 1 request of system:node:n1 was denied in the last hour',
-    'attention decisions Requests of 193 more components were denied in the last hour',
+    'attention decisions At least 1 request of system:node:n1 was denied in the last hour',
+    'attention decisions Requests of at least 193 more components were denied in the last hour',
   ]);
 });
 
@@ -513,11 +532,13 @@ it('has as many problems of an origin with many denied components as of one that
     ...deniedAt('10.0.0.1', 'system:node:n', 100, 5),
   ]);
   expect(found).toEqual([
-    ...[0, 1, 2, 3].map((index) => `attention decisions 50 requests of forged-${index} were denied in the last hour`),
     ...[0, 1, 2, 3].map(
-      (index) => `attention decisions 5 requests of system:node:n-${index} were denied in the last hour`,
+      (index) => `attention decisions At least 50 requests of forged-${index} were denied in the last hour`,
     ),
-    'attention decisions Requests of 100 more components were denied in the last hour',
+    ...[0, 1, 2, 3].map(
+      (index) => `attention decisions At least 5 requests of system:node:n-${index} were denied in the last hour`,
+    ),
+    'attention decisions Requests of at least 100 more components were denied in the last hour',
   ]);
 });
 

@@ -2,7 +2,7 @@ import { formatLabels } from '../../../kubernetes/label-selector.ts';
 import { shellWord } from '../../../text/printable.ts';
 import { consequence, type Finding, finding } from '../../check.ts';
 import type { Facts } from '../../facts/facts.ts';
-import { isExternal } from '../../facts/service-facts.ts';
+import { isExternal } from '../../facts/installation-facts.ts';
 import { missingPods } from './missing-pods.ts';
 import { allOnOneNode } from './one-node.ts';
 import { unreadyPods } from './unready-pods.ts';

@@ -34,11 +34,12 @@ interface Cluster {
   readonly bound?: readonly string[];
   /** Where whoever asks may list; everywhere where there is none. */
   readonly mayList?: readonly string[];
+  readonly mayListServices?: boolean;
   readonly mayGet?: boolean;
 }
 
 async function find(
-  { deployments = [], services = [], called, bound, mayList, mayGet = true }: Cluster,
+  { deployments = [], services = [], called, bound, mayList, mayListServices = true, mayGet = true }: Cluster,
   choice: InstallationChoice = {},
 ) {
   const api = await startFakeApi(({ path, query }, response) => {
@@ -56,6 +57,7 @@ async function find(
     const all: readonly { metadata: { namespace?: string } }[] = resource === 'services' ? services : deployments;
     const items = all.filter(({ metadata }) => namespace === undefined || metadata.namespace === namespace);
     if (name !== undefined) return mayGet && items[0] ? answer(response, items[0]) : refuse(mayGet ? 404 : 403);
+    if (resource === 'services' && !mayListServices) return refuse(403);
     if (mayList !== undefined && !mayList.includes(namespace ?? '')) return refuse(403);
     expect(query.labelSelector).toBe('app.kubernetes.io/name=taintkeeper');
     return answer(response, { metadata: { resourceVersion: '1' }, items });
@@ -251,6 +253,20 @@ describe('the installation', () => {
       chosen: 'taintkeeper',
       state: 'ok',
       says: /^Service taintkeeper\/taintkeeper$/,
+    },
+    {
+      what: 'is elsewhere, and the user may not list all in the namespace that is named',
+      cluster: {
+        deployments: [inNamespace('guards')],
+        bound: ['guards'],
+        mayList: [''],
+        mayListServices: false,
+        mayGet: false,
+      },
+      choice: { namespace: 'foo' },
+      chosen: 'foo',
+      state: 'skipped',
+      says: /^taintkeeper is Deployment guards\/taintkeeper\. Whether it is in namespace foo as well is not known: you may not list .*services/,
     },
     {
       what: 'is not found by a user who may see nothing: namespace taintkeeper is assumed',

@@ -2,11 +2,11 @@ import { describe, expect, it, onTestFinished, vi } from 'vitest';
 import type { ApiClient } from '../../../../src/cluster/client/api-client.ts';
 import type { Endpoint, EndpointSlice } from '../../../../src/cluster/installation/endpoint-slices.ts';
 import { certificateSource } from '../../../../src/doctor/facts/certificate-source.ts';
+import type { InstallationFacts } from '../../../../src/doctor/facts/installation-facts.ts';
 import { listedReplicas } from '../../../../src/doctor/facts/listed-replicas.ts';
 import { isAlive, type PodView, viewPod } from '../../../../src/doctor/facts/pod-view.ts';
 import { failedReading, readingOf } from '../../../../src/doctor/facts/reading.ts';
 import { type ProbeOptions, probeReplica } from '../../../../src/doctor/facts/replica-facts.ts';
-import type { ServiceFacts } from '../../../../src/doctor/facts/service-facts.ts';
 import type { PodObject } from '../../../../src/objects/pod-object.ts';
 import { eventually } from '../../eventually.ts';
 import { startEchoingWebhook } from '../../webhooks/echoing-webhook.ts';
@@ -77,16 +77,16 @@ describe('a pod', () => {
   });
 });
 
-const facts = (changes: Partial<ServiceFacts>): ServiceFacts => ({
+const facts = (changes: Partial<InstallationFacts>): InstallationFacts => ({
   webhooks: readingOf([{ name: 'w', clientConfig: { service: { namespace: 'n', name: 's', port: 443 } } }]),
   service: readingOf({ spec: { type: 'ClusterIP', ports: [{ name: 'webhook', port: 443 }] } }),
   slices: readingOf([]),
   pods: readingOf([]),
   rejectedPods: new Map(),
   networkPolicies: readingOf([]),
-  source: { kind: 'secret', secret: 'x' },
+  certificateSource: { kind: 'secret', secret: 'x' },
   secret: readingOf(undefined),
-  pending: undefined,
+  pendingCertificates: undefined,
   ...changes,
 });
 

@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, it } from 'vitest';
 import type { NodeGroup } from '../../../../src/page/state.ts';
-import { ANSWERS, groupNames } from '../../../../src/page/static/coverage-words.js';
+import { ANSWERS, answerName, groupNames } from '../../../../src/page/static/coverage-words.js';
 
 const group = (label: string, count = 2): NodeGroup => ({
   label,
@@ -21,6 +21,11 @@ it('names a group by its only node, or else by what its nodes have in common, an
     group(''),
   ];
   expect(groupNames(groups)).toEqual(['control-plane a', 'gpu a', 'gpu a #2', 'n1', 'example.com/large', 'others']);
+});
+
+it('has another word where pods run and are evicted again', () => {
+  expect(answerName({ kind: 'runs', reasons: [] })).toBe('runs');
+  expect(answerName({ kind: 'runs', reasons: ['taint a:NoExecute evicts each pod after 60 s'] })).toBe('evicted');
 });
 
 it.each(Object.entries(ANSWERS))(

@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { hrefAt, hrefOf, placeIn } from '../../../../src/page/static/hrefs.js';
+import { addressIn, hrefAt, hrefOf } from '../../../../src/page/static/hrefs.js';
 
 it.each([
   { href: '#nodes', place: { tab: 'nodes', object: '', filters: {} } },
@@ -15,7 +15,7 @@ it.each([
   { href: '#nodes/a%3Fb%23', place: { tab: 'nodes', object: 'a?b#', filters: {} } },
 ])('an address is a place, and the reverse: $href', ({ href, place }) => {
   expect(hrefOf(place.tab, place.object, place.filters)).toBe(href);
-  expect(placeIn(href)).toEqual(place);
+  expect(addressIn(href)).toEqual(place);
 });
 
 it('leaves out what filters nothing', () => {
@@ -23,8 +23,8 @@ it('leaves out what filters nothing', () => {
 });
 
 it('takes a mistyped part of an address unchanged', () => {
-  expect(placeIn('#nodes/%zz')).toEqual({ tab: 'nodes', object: '%zz', filters: {} });
-  expect(placeIn('')).toEqual({ tab: '', object: '', filters: {} });
+  expect(addressIn('#nodes/%zz')).toEqual({ tab: 'nodes', object: '%zz', filters: {} });
+  expect(addressIn('')).toEqual({ tab: '', object: '', filters: {} });
 });
 
 it('leads to a place by its address', () => {

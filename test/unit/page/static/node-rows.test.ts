@@ -19,6 +19,7 @@ const MAP: NodeMap = {
   unselected: 0,
   pools: ['pool=gpu'],
   waiting: [],
+  waitingLeftOut: 0,
   rows: [
     { name: 'a-kept', ready: true, pool: 0, cells: 'kk-' },
     { name: 'b-in-conflict', ready: true, pool: 0, cells: 'kc-' },

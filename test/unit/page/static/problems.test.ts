@@ -9,8 +9,13 @@ const POLICY: PageState['policies'][number] = {
   ...{ kind: 'TaintPolicy', name: 'gpu-pool', mode: 'Restore', valid: true, problems: [] },
   ...{ violators: [], conditions: [], summary: { level: 'ok', word: 'in force', why: '' }, spec: '' },
 };
+const UNREGISTERED: typeof POLICY = { ...POLICY, summary: { level: 'failed', word: 'not in force', why: '' } };
+const EARLIER_IN_FORCE: typeof POLICY = {
+  ...{ ...POLICY, valid: false, generationInForce: 1 },
+  summary: { level: 'attention', word: 'in force as it was', why: '' },
+};
 const nodes = (...cells: string[]): NonNullable<PageState['nodes']> => ({
-  ...{ columns: [], columnsLeftOut: 0, notes: [], unselected: 2, pools: ['p'], waiting: [] },
+  ...{ columns: [], columnsLeftOut: 0, notes: [], unselected: 2, pools: ['p'], waiting: [], waitingLeftOut: 0 },
   rows: cells.map((row, index): NodeRow => ({ name: `n${index}`, ready: true, pool: 0, cells: row })),
 });
 const HEALTHY: PageState = {
@@ -74,8 +79,13 @@ describe('the gauge of a tab', () => {
     { note: 'all as Audit', change: { audit: true }, level: 'ok' },
     {
       note: '1 not in force',
-      change: { policies: [POLICY, { ...POLICY, valid: false }], problems: [problem('failed', 'policies')] },
+      change: { policies: [POLICY, UNREGISTERED], problems: [problem('failed', 'policies')] },
       level: 'failed',
+    },
+    {
+      note: 'all in force',
+      change: { policies: [POLICY, EARLIER_IN_FORCE], problems: [problem('attention', 'policies')] },
+      level: 'attention',
     },
     {
       note: 'the webhooks are not trusted',

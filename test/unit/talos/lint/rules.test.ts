@@ -251,3 +251,14 @@ it('the effect of an empty register-with-taints is none', () => {
     short('machine: { type: worker, kubelet: { extraArgs: { register-with-taints: "" } } }', { version: 13 }),
   ).toEqual([]);
 });
+
+it.each([0, 1, 2, 3])('Talos 1.%d is checked by the fields of the oldest version that is known', (minor) => {
+  const text = `machine:
+  type: worker
+  nodeLabel: {}
+  kubelet: { image: 5, extraMounts: {} }
+  install: { image: 'ghcr.io/siderolabs/installer:v1.${minor}.0' }
+`;
+  expect(short(text)).toEqual(short(text, { version: 3 }));
+  expect(short(text)).toContainEqual(expect.stringContaining('unknown-field machine.nodeLabel'));
+});

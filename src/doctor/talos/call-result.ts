@@ -17,7 +17,7 @@ export type CallFault =
   | 'too large'
   | 'garbled';
 
-export type Called<T> =
+export type CallResult<T> =
   | { readonly ok: true; readonly value: T }
   /** The message never quotes the configuration, which has secrets. */
   | { readonly ok: false; readonly fault: CallFault; readonly message: string };
@@ -42,12 +42,12 @@ const MAX_MESSAGE_CHARACTERS = 200;
  * Waits for a call, and repeats it once if it is interrupted: apid resets streams now and then while the machine is busy. An error never quotes the
  * answer, which may be secret.
  */
-export async function called<T>(work: () => Promise<T>): Promise<Called<T>> {
+export async function callResult<T>(work: () => Promise<T>): Promise<CallResult<T>> {
   const first = await attempt(work);
   return first.ok || first.fault !== 'interrupted' ? first : attempt(work);
 }
 
-async function attempt<T>(work: () => Promise<T>): Promise<Called<T>> {
+async function attempt<T>(work: () => Promise<T>): Promise<CallResult<T>> {
   try {
     return { ok: true, value: await work() };
   } catch (error) {

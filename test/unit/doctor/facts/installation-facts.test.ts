@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest';
 import type { Installation } from '../../../../src/doctor/facts/installation.ts';
-import { gatherService } from '../../../../src/doctor/facts/service-facts.ts';
+import { gatherInstallation } from '../../../../src/doctor/facts/installation-facts.ts';
 import type { PodObject } from '../../../../src/objects/pod-object.ts';
 import { answer, clientFor, refusal, startFakeApi } from '../../cluster/client/fake-api.ts';
 import { INSTALLATION } from '../facts.ts';
@@ -156,6 +156,6 @@ it.each<{
     if (path.endsWith('/pods') && pods) return answer(response, { metadata: { resourceVersion: '1' }, items: pods });
     return answer(response, refusal(403, 'Forbidden', `cannot read ${path}`), 403);
   });
-  const facts = await gatherService((await clientFor(api.url)).client, installation);
-  expect({ source: facts.source, pending: facts.pending?.source }).toEqual({ source, pending });
+  const facts = await gatherInstallation((await clientFor(api.url)).client, installation);
+  expect({ source: facts.certificateSource, pending: facts.pendingCertificates?.source }).toEqual({ source, pending });
 });

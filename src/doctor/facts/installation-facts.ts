@@ -35,7 +35,7 @@ export interface ServicePort {
 }
 
 /** The objects of an installation. */
-export interface ServiceFacts {
+export interface InstallationFacts {
   /** The webhooks of both configurations. Empty if none is registered. */
   readonly webhooks: Reading<readonly Webhook[]>;
   readonly service: Reading<ServiceObject | undefined>;
@@ -46,11 +46,11 @@ export interface ServiceFacts {
   readonly rejectedPods: ReadonlyMap<string, number>;
   readonly networkPolicies: Reading<readonly NetworkPolicyObject[]>;
   /** Of the replicas that serve. */
-  readonly source: CertificateSource;
+  readonly certificateSource: CertificateSource;
   /** The data of the Secret. Undefined if there is none, or the certificates are not in a Secret. */
   readonly secret: StoredCertificates['secret'];
   /** Of the pods that a rollout starts, if none of them is Ready yet and their certificates are elsewhere. */
-  readonly pending: StoredCertificates | undefined;
+  readonly pendingCertificates: StoredCertificates | undefined;
 }
 
 /** Where certificates are, and what is there. */
@@ -60,10 +60,10 @@ export interface StoredCertificates {
 }
 
 /** Reads the objects of an installation. A failed read is part of the result, and nothing is thrown. */
-export async function gatherService(
+export async function gatherInstallation(
   client: ApiClient,
   { namespace, service: name, deployment }: Installation,
-): Promise<ServiceFacts> {
+): Promise<InstallationFacts> {
   const [webhooks, service, slices, networkPolicies] = await Promise.all([
     read(() => readWebhooks(client, { timeoutMs: READ_TIMEOUT_MS })),
     read(() => readObject<ServiceObject>(client, namespacedPath('/api/v1', namespace, 'services', name))),
@@ -82,8 +82,9 @@ export async function gatherService(
     pods: podObjects.ok ? readingOf(alive.map(viewPod)) : podObjects,
     rejectedPods: countRejected(podObjects.ok ? podObjects.value : []),
     networkPolicies,
-    ...stored,
-    pending: storedPending,
+    certificateSource: stored.source,
+    secret: stored.secret,
+    pendingCertificates: storedPending,
   };
 
   async function readPods(): Promise<Reading<readonly PodObject[]>> {
