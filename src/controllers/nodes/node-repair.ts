@@ -189,13 +189,14 @@ async function repair(entry: NodeEntry, parts: Parts): Promise<number | undefine
   // The Node may have changed since it was queued.
   const step = steps.takeStep(entry);
   startup.noteWaiting(entry, step.startup);
-  // First: a write takes over the taints, and the API server forgets their last writer.
-  await problems.setConflicts(name, step.memoryIfUnwritten.conflicts);
+  // First: a write takes over the taints, and the API server forgets their last writer. A failed read does not delay the repair.
+  const [conflictsSet] = await Promise.allSettled([problems.setConflicts(name, step.memoryIfUnwritten.conflicts)]);
   const result = await write(entry, step, parts);
   if (result === undefined || result === 'Written') {
     clearRepairFault(name, step, parts);
     clearStartupFault(name, step, parts);
   }
+  if (conflictsSet.status === 'rejected') throw conflictsSet.reason;
   problems.setWouldEvict(name, entry.value.taints, step.drift.missing);
   nodeEvents.recordBlocked(entry, step.drift.missing);
   nodeEvents.recordLeftAlone(entry, step.leftAlone);

@@ -61,7 +61,7 @@ export function trackRepairProblems(options: {
       const writer = hasNew ? await lastTaintWriter(client, node) : undefined;
       const named = Array.from(found, ([key, conflict]): [string, KnownConflict] => [
         key,
-        { ...conflict, otherWriter: known?.get(key)?.otherWriter ?? writer },
+        { ...conflict, otherWriter: known?.has(key) ? known.get(key)?.otherWriter : writer },
       ]);
       if (named.length > 0) conflicts.set(node, new Map(named));
       else conflicts.delete(node);

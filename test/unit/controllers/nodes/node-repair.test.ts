@@ -464,6 +464,26 @@ describe('a taint that another writer removes repeatedly', () => {
     expect(repair.problems()).toMatchObject([{ reason: 'TaintConflict', message: expect.stringContaining(writer) }]);
   });
 
+  it('delays no other taint of the node if its writer cannot be read', async () => {
+    const also = rule('Restore', { key: 'other', effect: 'NoSchedule', ensure: 'Always' });
+    const { change, taintsOf, beforeRead, repair } = startRepair({ ...restore, q: also }, [
+      nodeEntry('n0', [gpu, other]),
+    ]);
+    for (let time = 0; time < 3; time++) {
+      change('n0', { taints: [other] });
+      await settle();
+    }
+    beforeRead.mockImplementationOnce(() => {
+      throw new ApiError('GET', '', 500, 'InternalError', '');
+    });
+    change('n0', { taints: [] });
+    await settle();
+    expect(beforeRead).toHaveBeenCalledTimes(1);
+    expect(taintsOf('n0')).toEqual([other]);
+    await vi.advanceTimersByTimeAsync(60_000);
+    expect(repair.problems()).toMatchObject([{ reason: 'TaintConflict' }]);
+  });
+
   it('is no conflict before the watch shows the last of three writes', async () => {
     const { repair, change, delayWatch, writes, said, taintsOf } = startRepair(restore, bare(1));
     await settle();

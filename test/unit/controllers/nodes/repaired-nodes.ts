@@ -92,6 +92,8 @@ export function startRepair(
   const stopping = new AbortController();
   /** Does what somebody else does before the write arrives; what it throws is the answer. */
   const beforeWrite = vi.fn((_name: string) => {});
+  /** Is called before a node is read; what it throws is the answer. */
+  const beforeRead = vi.fn((_name: string) => {});
   /** What mutating webhooks make of the taints of a patch. */
   const mutation = vi.fn((taints: readonly Taint[]) => taints);
   let versions = 1;
@@ -110,6 +112,7 @@ export function startRepair(
       }
       const name = path.replace('/api/v1/nodes/', '');
       if (method === 'GET') {
+        beforeRead(name);
         const found = cluster.get(name);
         if (!found) throw absent(method, path);
         return objectOf(found) as T;
@@ -215,6 +218,7 @@ export function startRepair(
     cluster,
     writes,
     beforeWrite,
+    beforeRead,
     mutation,
     onProblems,
     change,
