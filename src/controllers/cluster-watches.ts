@@ -5,8 +5,7 @@ import {
   keepNode,
 } from '../cluster/objects/cluster-objects.ts';
 import { type Change, isNews, type ObjectName } from '../cluster/watch/cached-objects.ts';
-import type { WatchCache } from '../cluster/watch/watch-cache.ts';
-import { watchResource } from '../cluster/watch/watch-cache.ts';
+import { type WatchCache, watchResource } from '../cluster/watch/watch-cache.ts';
 import type { WatchOptions } from '../cluster/watch/watch-options.ts';
 import { orAborted } from '../runtime/abort.ts';
 import { createSubject, type Source } from '../runtime/source.ts';

@@ -181,6 +181,8 @@ export function watchResource<T>(options: WatchOptions<T>): WatchCache<T> {
     try {
       await watch(undefined);
     } catch (error) {
+      // For pages, it is another right that is missing.
+      if (isForbidden(error)) mayStream = true;
       if (!refusesInitialEvents(error)) throw error;
       withoutStreams.add(client);
     }

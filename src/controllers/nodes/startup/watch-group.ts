@@ -1,6 +1,5 @@
 import type { ApiClient } from '../../../cluster/client/api-client.ts';
-import type { WatchCache } from '../../../cluster/watch/watch-cache.ts';
-import { watchResource } from '../../../cluster/watch/watch-cache.ts';
+import { type WatchCache, watchResource } from '../../../cluster/watch/watch-cache.ts';
 import type { WatchOptions } from '../../../cluster/watch/watch-options.ts';
 import type { Found } from '../../../judge/startup/blocker.ts';
 import type { Run } from '../../controller.ts';

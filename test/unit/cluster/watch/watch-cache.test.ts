@@ -329,11 +329,11 @@ describe('a list that is the beginning of the watch', () => {
     expect((await watchNumber(things, 4)).query.sendInitialEvents).toBe('true');
   });
 
-  it('whose bookmark does not come in time is followed by a list of pages, soon', async () => {
+  it('whose bookmark does not come in time is followed by a list of pages', async () => {
     const things = await threeThings();
     const { cache, states, logged } = await watchThings(things, {
       isStreamed: true,
-      timings: { streamedListMs: 50, backOffMaxMs: 600_000 },
+      timings: { streamedListMs: 50 },
     });
     const watch = await watchNumber(things, 1);
     watch.send('ADDED', things.set('a', 'a1', 'old'));
@@ -347,7 +347,26 @@ describe('a list that is the beginning of the watch', () => {
     expect(logged()).toEqual([expect.stringMatching(/^cannot watch .*not all objects/), `watching ${PATH} again`]);
   });
 
-  it('and does not come in time closes no other watch, which may begin so, too', async () => {
+  it('that the API server ends because its cache is behind etcd is followed by a list of pages', async () => {
+    const things = await threeThings();
+    const { cache, values } = await watchThings(things, { isStreamed: true });
+    const refusal = { reason: 'Timeout', message: 'Too large resource version', details: { retryAfterSeconds: 1 } };
+    (await watchNumber(things, 1)).send('ERROR', { kind: 'Status', code: 504, ...refusal });
+    await cache.synced;
+    expect(values()).toEqual({ a: 'old', b: 'old', c: 'old' });
+    expect((await watchNumber(things, 2)).query.sendInitialEvents).toBeUndefined();
+  });
+
+  it('that is forbidden is no reason to list: that is another right', async () => {
+    const things = await threeThings();
+    const refused = refuse(things, 'watch', [403, 'Forbidden']);
+    const { cache, states } = await watchThings(things, { isStreamed: true });
+    await eventually(() => expect(refused.count).toBeGreaterThan(2));
+    expect(cache.isSynced()).toBe(false);
+    expect(states.every(({ connected }) => !connected)).toBe(true);
+  });
+
+  it('that does not come in time closes no other watch, and others may begin in the same way', async () => {
     const things = await threeThings();
     const { cache, client } = await watchThings(things, { isStreamed: true });
     (await watchNumber(things, 1)).sendAll();
