@@ -5,7 +5,7 @@ import { forwardPort } from '../cluster/port-forward/forwarded-port.ts';
 import { openTunnel, webSocketHandler } from '../cluster/port-forward/tunnel.ts';
 import { InputError } from '../files/input-error.ts';
 import { orAborted } from '../runtime/abort.ts';
-import { type FaultLog, followFault } from '../runtime/fault-log.ts';
+import { type FaultLog, followFault, kindOfMessage } from '../runtime/fault-log.ts';
 import { pause } from '../runtime/pause.ts';
 import { DEFAULT_PORTS } from '../server/default-ports.ts';
 import { printable } from '../text/printable.ts';
@@ -104,7 +104,7 @@ async function startDashboard(options: DashboardOptions): Promise<Dashboard> {
         broken.ended();
         return tunnel;
       },
-      onError: ({ message }) => broken.occurred(message, message),
+      onError: ({ message }) => broken.occurred(kindOfMessage(message), message),
     });
     void repeat(find, stopping.signal, (current) => {
       if (current.pod === leader.pod) return;
@@ -141,7 +141,7 @@ async function repeat(
     } catch (error) {
       if (signal.aborted) return;
       const { message } = error as Error;
-      fault.occurred(message, `cannot find the leader: ${message}`);
+      fault.occurred(kindOfMessage(message), `cannot find the leader: ${message}`);
     }
   }
 }

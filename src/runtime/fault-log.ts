@@ -11,6 +11,11 @@ export interface RepeatedFault {
   ended(): void;
 }
 
+/** The kind of a fault of which only the message is known: addresses and times may differ from attempt to attempt. */
+export function kindOfMessage(message: string): string {
+  return message.replaceAll(/\d+/g, '');
+}
+
 /** @param over the log message when the fault has ended */
 export function followFault(log: FaultLog, over: string): RepeatedFault {
   let current: string | undefined;

@@ -1,4 +1,4 @@
-import { followFault } from './fault-log.ts';
+import { followFault, kindOfMessage } from './fault-log.ts';
 import { type QueueOptions, recovered, startUnloggedQueue } from './work-queue.ts';
 
 /** Keeps something in its desired state. */
@@ -30,7 +30,7 @@ export function startReconciler({ reconcile, log, pauseMs = 0, ...options }: Rec
     work: reconcile,
     concurrency: 1,
     pauseMs,
-    onFailure: (_key, message) => fault.occurred(message, `${name}: ${message}`),
+    onFailure: (_key, message) => fault.occurred(kindOfMessage(message), `${name}: ${message}`),
     onRecovered: fault.ended,
   });
   // Always by a timer, so that several triggers of one moment result in one run.

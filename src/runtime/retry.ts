@@ -1,5 +1,5 @@
 import { createBackOff, retryAfterOf } from './back-off.ts';
-import { type FaultLog, followFault } from './fault-log.ts';
+import { type FaultLog, followFault, kindOfMessage } from './fault-log.ts';
 import { pause } from './pause.ts';
 
 const RETRY_MIN_MS = 200;
@@ -19,13 +19,8 @@ export async function retry<T>(name: string, log: FaultLog, work: () => Promise<
       return result;
     } catch (error) {
       const { message } = error as Error;
-      fault.occurred(withoutNumbers(message), `${name}: ${message}`);
+      fault.occurred(kindOfMessage(message), `${name}: ${message}`);
       await pause(backOff.next(retryAfterOf(error)));
     }
   }
-}
-
-/** Addresses and times may differ from attempt to attempt. */
-function withoutNumbers(message: string): string {
-  return message.replaceAll(/\d+/g, '');
 }

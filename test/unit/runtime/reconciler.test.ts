@@ -87,7 +87,7 @@ it('keeps the pause between runs, however often it is asked', async () => {
 it('repeats a failing run at growing intervals, even if a caller triggers more, and logs one failure once', async () => {
   const onResult = vi.fn();
   const reconcile = vi.fn(async () => {
-    throw new Error('the API server is away');
+    throw new Error(`the API server is away: attempt ${reconcile.mock.calls.length}`);
   });
   const { reconciler, messages } = start(reconcile, { onResult });
   for (let ms = 0; ms < 60_000; ms += 50) {
@@ -97,12 +97,12 @@ it('repeats a failing run at growing intervals, even if a caller triggers more, 
   // 0.2 s doubled up to 30 s, each shortened to its half at most.
   expect(reconcile.mock.calls.length).toBeGreaterThanOrEqual(8);
   expect(reconcile.mock.calls.length).toBeLessThanOrEqual(12);
-  expect(messages()).toEqual(['thing: the API server is away']);
+  expect(messages()).toEqual(['thing: the API server is away: attempt 1']);
   expect(onResult.mock.calls.every(([result]) => result === 'error')).toBe(true);
 
   reconcile.mockImplementation(async () => undefined as never);
   await vi.advanceTimersByTimeAsync(30_000);
-  expect(messages()).toEqual(['thing: the API server is away', 'thing: it works again']);
+  expect(messages()).toEqual(['thing: the API server is away: attempt 1', 'thing: it works again']);
   expect(onResult).toHaveBeenLastCalledWith('ok');
 });
 
