@@ -21,7 +21,7 @@ export const FLOORS: readonly Readonly<Record<string, string>>[] = [
     scheduling: 'on which nodes Kubernetes runs pods, what keeps them off, and when a rollout is done',
   },
   { policy: 'what a user declares: schemas, their checks, and the compiled policies' },
-  { 'policy/reporting': 'what taintkeeper says of a policy: status, conditions, Events, and harm' },
+  { 'policy/reporting': 'what taintkeeper says of a policy: status, conditions, Events, commands, and harm' },
   { judge: 'what requests and the leader judge by: views, declared taints, drift, decisions' },
   {
     'judge/request': 'what the policies decide about a request',

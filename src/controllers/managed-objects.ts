@@ -40,7 +40,7 @@ export interface Updated<T> {
 }
 
 /**
- * Writes an object that differs from the desired fields, unless other writers change it too often.
+ * Writes an object that differs from the desired fields. If other writers change it again and again, later writes wait.
  * @throws ApiError; what `confirm` throws
  */
 export async function updateManaged<

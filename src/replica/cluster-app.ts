@@ -112,7 +112,7 @@ export async function startClusterApp(options: ClusterAppOptions): Promise<Runni
   webhooks.changes.subscribe(keeper.recheck);
   present.certificates = keeper;
 
-  const recorders = recordRequests({ events, creations, decisions });
+  const recording = recordRequests({ events, creations, decisions });
   const admission = await startAdmission({
     listeners: options,
     tls,
@@ -128,8 +128,8 @@ export async function startClusterApp(options: ClusterAppOptions): Promise<Runni
       policies: policies.snapshot,
       log,
     }),
-    onJudged: recorders.onJudged,
-    onCreation: recorders.onCreation,
+    onJudged: recording.onJudged,
+    onCreation: recording.onCreation,
     metrics,
     log,
   });

@@ -14,7 +14,7 @@ import { type Updated, updateManaged } from '../managed-objects.ts';
 import { limitRepairs, type RepairLimit } from '../repair-limit.ts';
 import type { DesiredNative } from './desired-native-policies.ts';
 
-/** Writes native policies, and stops if another writer changes them repeatedly. */
+/** Writes native policies, and waits longer each time another writer changes them. */
 export interface NativeWriter {
   /**
    * Creates or updates the object.

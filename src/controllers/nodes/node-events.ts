@@ -43,7 +43,7 @@ export interface NodeEvents {
 export function trackNodeEvents({ kept, problems, recordEvent, metrics, log }: NodeEventsOptions): NodeEvents {
   /** The missing taints that were recorded, by the name of the node. */
   const recorded = kept.map<ReadonlySet<string>>();
-  /** The same for startup taints that are left to another writer. */
+  /** The same for startup taints that the leader leaves alone. */
   const recordedConflicts = kept.map<ReadonlySet<string>>();
   const record = recordOnNode(recordEvent, log);
   /** @returns what the Event on the Node says */

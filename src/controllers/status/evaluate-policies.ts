@@ -41,7 +41,7 @@ export interface EvaluationInput {
   readonly patchedBy: (policy: string) => readonly PatchedDaemonSet[];
   /** Every policy is taken to be in mode Audit. */
   readonly audit: boolean;
-  /** All violators that the last evaluation found, by the uid of the policy. */
+  /** All violators that the last evaluation of each policy found, by its uid. */
   readonly violators: ReadonlyMap<string, readonly string[]>;
   /** When conditions change that change now. */
   readonly now: Date;

@@ -17,7 +17,10 @@ export interface NodeMemory extends OwnChanges, RecordedReboots {
   readonly uid: string;
   /** The taints that the Node carries together with their entry of the annotation `allow-removal`, and since when. */
   readonly carriedWithEntry: TaintTimes;
-  /** The taints whose entries the leader has deleted within the last hour because they had expired, and when. A GitOps tool may put such an entry back. */
+  /**
+   * The taints whose entries the leader has deleted because they had expired, and when: those of the last hour, and older ones until the next write. A
+   * GitOps tool may put such an entry back.
+   */
   readonly expired: TaintTimes;
   /** The startup taints that the leader has seen on the Node, by a policy. */
   readonly tracked: readonly TrackedTaint[];

@@ -38,7 +38,7 @@ export function startupNotes(policy: CompiledTaintPolicy, surroundings: Surround
   const empty = emptyNotes(waits, surroundings);
   const leftOut = leftOutNotes(policy, waits, surroundings);
   return {
-    warnings: [...openNotes(waits), ...empty, ...leftOut.map(({ warning }) => warning)],
+    warnings: [...openWarnings(waits), ...empty, ...leftOut.map(({ warning }) => warning)],
     notes: [...empty, ...leftOut.map(({ note }) => note)],
   };
 }
@@ -51,7 +51,7 @@ interface Wait {
 }
 
 /** The waits that any author of a DaemonSet can prolong. */
-function openNotes(waits: readonly Wait[]): string[] {
+function openWarnings(waits: readonly Wait[]): string[] {
   return waits
     .filter(({ all }) => all.namespaces === undefined)
     .map(

@@ -23,7 +23,7 @@ export interface UndeclaredTaint extends TrackedTaint {
 }
 
 interface TrackedOnNode {
-  /** The enforced policies that select the node, see {@link enforcedWithoutAuditAmong}. */
+  /** The policies that select the node and are enforced, or would be without `--audit`: see {@link enforcedWithoutAuditAmong}. */
   readonly enforcing: readonly CompiledTaintPolicy[];
   /** The value of each taint of the node. */
   readonly valueByTaint: ReadonlyMap<string, string>;

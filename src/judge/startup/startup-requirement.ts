@@ -90,7 +90,7 @@ export function carriedStartup(node: NodeView, policies: readonly CompiledTaintP
 /**
  * Those of the requirements whose taints a node carries, each with the value that it carries. Another policy that protects such a taint wins. With another value, it is the taint of another writer.
  * @param valueByTaint the taints of the node, see {@link valuesOf}
- * @param enforcing the enforced policies that select the node, see {@link enforcedWithoutAudit}
+ * @param enforcing the policies that select the node and are enforced, or would be without `--audit`: see {@link enforcedWithoutAudit}
  */
 export function carriedAmong(
   requirements: readonly StartupRequirement[],

@@ -138,7 +138,7 @@ export function startupStep(
 /** A node, with what decides about its startup taints. */
 interface Situation {
   readonly node: StoredNode;
-  /** The enforced policies that select the node, see {@link enforcedWithoutAuditAmong}. */
+  /** The policies that select the node and are enforced, or would be without `--audit`: see {@link enforcedWithoutAuditAmong}. */
   readonly enforcing: readonly CompiledTaintPolicy[];
   /** The value of each taint of the node: see {@link valuesOf}. */
   readonly valueByTaint: ReadonlyMap<string, string>;

@@ -17,7 +17,7 @@ export interface OwnWatchTurns<T> extends Pick<WatchesByNode<T>, 'has' | 'share'
    */
   queue(node: string): void;
   isQueued(node: string): boolean;
-  /** The node needs no watch of its own any more. */
+  /** The node waits for its turn no more. A watch of its own stays. */
   leave(node: string): void;
   end(node: string): void;
   stop(): Promise<void>;

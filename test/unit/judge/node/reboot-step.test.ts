@@ -204,9 +204,10 @@ describe('a boot ID that changes back and forth', () => {
 
   it('sets the taint as often as the limit on conflicts allows, and says so', () => {
     expect(written(node(), { now }, times(UNDO_BUDGET.limit - 1))).toBe(SET_AGAIN);
-    const { desired, leftAlone, nextInMs } = step(node(), { now }, times(UNDO_BUDGET.limit));
-    expect({ desired, leftAlone, nextInMs }).toEqual({
+    const { desired, hasBootToWrite, leftAlone, nextInMs } = step(node(), { now }, times(UNDO_BUDGET.limit));
+    expect({ desired, hasBootToWrite, leftAlone, nextInMs }).toEqual({
       desired: undefined,
+      hasBootToWrite: true,
       leftAlone: [{ taint: TAINT, change: 'setAgain', policyNames: ['p'] }],
       nextInMs: UNDO_BUDGET.windowMs - now,
     });
