@@ -54,7 +54,7 @@ async function measured(path: string, bytes: Buffer, count: number): Promise<str
   const client = undefined as never;
   const service = { namespace: 'taintkeeper', name: 'taintkeeper', port: 443 };
   server.post(
-    '/advise',
+    '/warn',
     warningRoute(
       policyWarnings({
         client,

@@ -50,7 +50,7 @@ export async function webhooksPage(): Promise<string> {
         `| \`${name}\` | ${operations.join(', ')} ${resource} | ${REQUESTS[name]} | ${failurePolicy} |`,
     ),
     '',
-    'Beside any of these, the leader registers `advise`, which [warns](../operating.md#warnings-at-apply) of mistakes in TaintPolicies. It never refuses, and its ' +
+    'Beside any of these, the leader registers `warn`, which [warns](../operating.md#warnings-at-apply) of mistakes in TaintPolicies. It never refuses, and its ' +
       '`failurePolicy` is `Ignore`.\n',
     'The API server never sends these to any of them:\n',
     '- `nodes/status`, Leases, certificate requests, and pods;',

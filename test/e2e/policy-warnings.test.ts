@@ -20,7 +20,7 @@ describeWithControlPlane('what kubectl says of a policy when it is applied', {},
     const jsonpath = '{.webhooks[*].name}';
     const registered = () =>
       cp().kubectl(['get', 'validatingwebhookconfiguration', 'taintkeeper', '-o', `jsonpath=${jsonpath}`]);
-    await waitUntil(async () => (await registered()).stdout.includes('advise.taintkeeper.dev') || undefined, {
+    await waitUntil(async () => (await registered()).stdout.includes('warn.taintkeeper.dev') || undefined, {
       timeoutMs: REGISTERED_TIMEOUT_MS,
       otherwise: () => 'the webhook is not registered',
     });

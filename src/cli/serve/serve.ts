@@ -46,7 +46,7 @@ const CA_OVERLAP_SECONDS = 3_600;
 export function serveCommand(): Command {
   return new Command('serve')
     .description(
-      'Answer AdmissionReviews over HTTPS: POST /validate and POST /mutate and, in a cluster, POST /advise for warnings on apply. A second listener, over HTTP, serves /livez, /readyz and /metrics, and to loopback clients a read-only page.',
+      'Answer AdmissionReviews over HTTPS: POST /validate and POST /mutate and, in a cluster, POST /warn for warnings on apply. A second listener, over HTTP, serves /livez, /readyz and /metrics, and to loopback clients a read-only page.',
     )
     .option(
       '--policies <path>',

@@ -82,10 +82,10 @@ export function desiredWebhooks(
 const WARNING_TIMEOUT_SECONDS = 2;
 
 /** The name of {@link warningWebhook}. */
-export const WARNING_WEBHOOK = 'advise.taintkeeper.dev';
+export const WARNING_WEBHOOK = 'warn.taintkeeper.dev';
 
 /** The path of {@link warningWebhook}. */
-export const WARNING_PATH = '/advise';
+export const WARNING_PATH = '/warn';
 
 /** A write that does not change the spec needs no warning: the leader writes the status frequently. Nor does the end of a policy without nodes that wait. */
 const NEEDS_WARNING = `request.operation == 'CREATE' || (request.operation == 'DELETE'
@@ -100,7 +100,7 @@ export function warningWebhook(options: Omit<DesiredOptions, 'timeoutSeconds'>):
       path: WARNING_PATH,
       resource: 'taintpolicies',
       operations: ['CREATE', 'UPDATE', 'DELETE'],
-      matchConditions: [{ name: 'needs-advice', expression: NEEDS_WARNING }],
+      matchConditions: [{ name: 'needs-warnings', expression: NEEDS_WARNING }],
       failurePolicy: 'Ignore',
       sideEffects: 'None',
     },

@@ -7,7 +7,7 @@ import { nested, withJson } from './review-texts.ts';
 
 export interface HostileBody {
   readonly what: string;
-  readonly path: '/validate' | '/mutate' | '/advise';
+  readonly path: '/validate' | '/mutate' | '/warn';
   readonly body: () => string;
 }
 
@@ -183,22 +183,22 @@ export const HOSTILE_BODIES: readonly HostileBody[] = [
   },
   {
     what: 'a selector of 9,800 expressions',
-    path: '/advise',
+    path: '/warn',
     body: () => advised({ nodeSelector: { matchExpressions: times(9_800, () => ({ key: 'a', operator: 'Exists' })) } }),
   },
   {
     what: 'a selector of 6,600 expressions that no schema allows',
-    path: '/advise',
+    path: '/warn',
     body: () => advised({ nodeSelector: { matchExpressions: times(6_600, () => ({ key: '', operator: '', x: 1 })) } }),
   },
   {
     what: 'a policy with 19,000 taints',
-    path: '/advise',
+    path: '/warn',
     body: () => advised({ taints: times(19_000, (n) => ({ key: `k${n}` })) }),
   },
   {
     what: 'a policy as large as the schema allows',
-    path: '/advise',
+    path: '/warn',
     body: () =>
       advised({
         nodeSelector: {
@@ -210,7 +210,7 @@ export const HOSTILE_BODIES: readonly HostileBody[] = [
   },
   {
     what: 'a policy that selects all nodes by 4,032 values, and contradicts 64 others',
-    path: '/advise',
+    path: '/warn',
     body: () => {
       const nodeSelector = {
         matchExpressions: times(63, (n) => ({

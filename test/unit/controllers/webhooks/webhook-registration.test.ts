@@ -185,7 +185,7 @@ it('writes both configurations for the same policies, also when a policy changes
   rig.policies.latest = snapshot(taintPolicyYaml('Restore'), version(1));
   await rig.start();
   expect(rig.names('mutate')).toContain('restore.taintkeeper.dev');
-  expect(rig.names('validate')).toContain('advise.taintkeeper.dev');
+  expect(rig.names('validate')).toContain('warn.taintkeeper.dev');
   expect([rig.reports.conditions(policy(1)), rig.reports.conditions(policy(2))]).toEqual([[], 'pending']);
 });
 
@@ -217,7 +217,7 @@ describe('while the leader does not know the CA, because ca.crt is missing or ha
     const rig = startRegistration(() => undefined, { webhooks: [earlier(base64(cert))] });
     rig.policies.latest = snapshot(taintPolicyYaml('Restore'), version(1));
     await rig.start();
-    expect(rig.names('validate')).toContain('advise.taintkeeper.dev');
+    expect(rig.names('validate')).toContain('warn.taintkeeper.dev');
     expect(rig.bundles()).toEqual(new Set([cert]));
   });
 
@@ -334,7 +334,7 @@ describe('Ready of a policy says what the API server has stored', () => {
       phase: 'validate',
       change: (configuration) => ({
         ...(configuration as WebhookConfiguration),
-        webhooks: configuration?.webhooks?.filter(({ name }) => name !== 'advise.taintkeeper.dev') ?? [],
+        webhooks: configuration?.webhooks?.filter(({ name }) => name !== 'warn.taintkeeper.dev') ?? [],
       }),
     },
   ])('while another writer undoes each repair: $why', async ({ phase = 'mutate', change, found = [] }) => {
