@@ -204,15 +204,15 @@ function placesFor(
     const why = virtual
       ? [`virtual node ${virtual.join('=')}: its pod stays Pending, ${excludingVirtualNodes(virtual)}`]
       : [...obstacles.map(summarizeObstacle), ...evictions.map(summarizeEviction)];
-    const only = taintsAlone(coverage, daemonSet, node, startup);
-    const isTransient = only?.permanent.length === 0;
+    const taints = taintsAlone(coverage, daemonSet, node, startup);
+    const isTransient = taints?.permanent.length === 0;
     return {
       node,
       runs,
       why,
       passing: isTransient,
-      waiting: isTransient ? only.transient : [],
-      permanent: only?.permanent ?? [],
+      waiting: isTransient ? taints.transient : [],
+      permanent: taints?.permanent ?? [],
     };
   });
   const groups = groupsBy(each, ({ runs, why, passing }) => `${runs} ${passing} ${why.join('; ')}`);
