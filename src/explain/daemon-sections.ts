@@ -46,7 +46,7 @@ export function policySection(head: string, { policies }: PoliciesOnDaemon): Sec
 /** On which nodes its pods run. @param head of the column that says so */
 export function placeSection(head: string, { places }: PoliciesOnDaemon): Section {
   return {
-    head: ['Nodes', 'Which', head, 'Why not'],
+    head: ['Nodes', 'Which', head, 'Why'],
     rows: places.map(({ nodes, runs, why, passing }) => [
       String(nodes.length),
       { nodes },

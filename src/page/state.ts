@@ -258,7 +258,7 @@ export interface CoverageAnswer {
   readonly kind: 'runs' | 'tainted' | 'stays' | 'elsewhere';
   /** True if Kubernetes, autoscalers or operators remove those taints. */
   readonly passing?: true;
-  /** For `runs`: what evicts each pod again. */
+  /** What keeps pods off. For `runs`: what evicts each pod again. */
   readonly reasons: readonly string[];
   /** For `tainted` and `stays`: the keys of the permanent taints that keep it off. */
   readonly keys?: readonly string[];

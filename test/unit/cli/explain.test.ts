@@ -249,7 +249,9 @@ describe('a DaemonSet that tolerates a NoExecute taint for some seconds', () => 
 
   it('is evicted repeatedly', async () => {
     const { stdout } = await explain(['daemonset', 'ns/a'], more);
-    expect(stdout).toMatch(/^1 +n1 +for a while +taint gpu:NoExecute evicts each pod after 60 s$/m);
+    expect(stdout).toMatch(
+      /^NODES +WHICH +RUNS +WHY\n1 +n1 +for a while +taint gpu:NoExecute evicts each pod after 60 s$/m,
+    );
     expect(stdout).toMatch(/^1 +n2 +yes$/m);
     expect(stdout).toMatch(/^next: its pods are evicted repeatedly: remove tolerationSeconds /m);
   });
