@@ -47,10 +47,10 @@ export function policySection(head: string, { policies }: PoliciesOnDaemon): Sec
 export function placeSection(head: string, { places }: PoliciesOnDaemon): Section {
   return {
     head: ['Nodes', 'Which', head, 'Why'],
-    rows: places.map(({ nodes, runs, why, passing }) => [
+    rows: places.map(({ nodes, runs, why, evictedBy, passing }) => [
       String(nodes.length),
       { nodes },
-      runs ? (why.length > 0 ? FOR_A_WHILE : YES) : passing ? NOT_YET : NO,
+      runs ? (evictedBy.length > 0 ? FOR_A_WHILE : YES) : passing ? NOT_YET : NO,
       why.join('; '),
     ]),
   };

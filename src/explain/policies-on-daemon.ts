@@ -48,6 +48,8 @@ export interface NodeGroupOutcome {
   readonly runs: boolean;
   /** What keeps pods off. Where they run: what evicts each of them again. */
   readonly why: readonly string[];
+  /** The taints that evict each of them again, where they run. */
+  readonly evictedBy: readonly Taint[];
   /** True if only transient taints keep pods off: Kubernetes, autoscalers or operators remove them. */
   readonly passing: boolean;
 }
@@ -199,8 +201,8 @@ function placesFor(
     const coverage = coverageOn(node);
     const obstacles = coverage.runs ? [] : coverage.obstacles;
     const virtual = daemonSet && coverage.runs ? virtualNodeLabel(node) : undefined;
-    const evictions = coverage.runs ? lastingEvictions(coverage) : [];
     const runs = coverage.runs && !virtual;
+    const evictions = runs ? lastingEvictions(coverage) : [];
     const why = virtual
       ? [`virtual node ${virtual.join('=')}: its pod stays Pending, ${excludingVirtualNodes(virtual)}`]
       : [...obstacles.map(summarizeObstacle), ...evictions.map(summarizeEviction)];
@@ -210,6 +212,7 @@ function placesFor(
       node,
       runs,
       why,
+      evictedBy: evictions.map(({ taint }) => taint),
       passing: isTransient,
       waiting: isTransient ? taints.transient : [],
       permanent: taints?.permanent ?? [],
@@ -218,8 +221,8 @@ function placesFor(
   const groups = groupsBy(each, ({ runs, why, passing }) => `${runs} ${passing} ${why.join('; ')}`);
   return {
     places: groups.map((alike) => {
-      const [{ runs, why, passing }] = alike;
-      return { nodes: alike.map(({ node: { name } }) => name), runs, why, passing };
+      const [{ runs, why, evictedBy, passing }] = alike;
+      return { nodes: alike.map(({ node: { name } }) => name), runs, why, evictedBy, passing };
     }),
     permanentTaints: each.flatMap(({ permanent }) => permanent),
     waiting: each.flatMap(({ waiting }) => waiting),

@@ -254,6 +254,18 @@ describe('a DaemonSet that tolerates a NoExecute taint for some seconds', () => 
     );
     expect(stdout).toMatch(/^1 +n2 +yes$/m);
     expect(stdout).toMatch(/^next: its pods are evicted repeatedly: remove tolerationSeconds /m);
+    for (const object of [
+      ['daemonset', 'ns/a'],
+      ['pod', 'ns/a-1'],
+    ]) {
+      const { places } = JSON.parse((await explain([...object, '-o', 'json'], more)).stdout);
+      expect(places[0]).toEqual({
+        nodes: ['n1'],
+        runs: true,
+        why: ['taint gpu:NoExecute evicts each pod after 60 s'],
+        passing: false,
+      });
+    }
   });
 
   it.each([
