@@ -77,6 +77,8 @@ export interface PoliciesOnDaemonSet extends PoliciesOnDaemon {
   readonly tooManyTolerations: boolean;
   /** Those of {@link PoliciesOnDaemon.permanentTaints} that the tolerations of policies of any mode do not match. */
   readonly notRequired: readonly Taint[];
+  /** The tolerations of policies in mode Mutate for the taints that evict its pods: they are added again to a DaemonSet without them. */
+  readonly addedAgain: readonly PolicyField[];
 }
 
 type ExplainedPolicy = TolerationPolicy | RecoveryPolicy;
@@ -97,9 +99,10 @@ export function policiesOnDaemonSet(
   { policies, compiled, audit }: InForce,
 ): PoliciesOnDaemonSet {
   const { places, permanentTaints, waiting } = placesFor(compileCoverage(daemonSet), nodes, daemonSet, compiled);
-  const required = requiringFor(daemonSet, compiled).flatMap(({ tolerations }) =>
-    tolerations.map(({ value }) => value),
-  );
+  const requiring = requiringFor(daemonSet, compiled);
+  const required = requiring.flatMap(({ tolerations }) => tolerations.map(({ value }) => value));
+  const evicting = places.flatMap(({ evictedBy }) => evictedBy);
+  const adding = optsOut(daemonSet) ? [] : requiring.filter(({ mode }) => mode === 'Mutate');
   return {
     audit,
     optsOut: optsOut(daemonSet),
@@ -111,6 +114,11 @@ export function policiesOnDaemonSet(
     permanentTaints,
     waiting,
     notRequired: permanentTaints.filter((taint) => !required.some((toleration) => tolerates(toleration, taint))),
+    addedAgain: adding.flatMap(({ name, mode, tolerations }) =>
+      tolerations
+        .filter(({ value }) => evicting.some((taint) => tolerates(value, taint)))
+        .map(({ field }) => ({ policy: name, mode, field })),
+    ),
   };
 }
 

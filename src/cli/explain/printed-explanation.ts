@@ -45,7 +45,14 @@ function nodeData({ taints, writtenBy, fromLeader: _, ...rest }: NodeExplanation
   };
 }
 
-function daemonSetData({ permanentTaints, waiting, notRequired, writtenBy, ...rest }: DaemonSetExplanation): object {
+function daemonSetData({
+  permanentTaints,
+  waiting,
+  notRequired,
+  addedAgain: _,
+  writtenBy,
+  ...rest
+}: DaemonSetExplanation): object {
   return {
     ...rest,
     places: placesData(rest.places),
