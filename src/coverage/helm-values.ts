@@ -46,7 +46,7 @@ const CHART_LABEL = 'helm.sh/chart';
 /** Values for the charts that are known, one object for each release. */
 export function helmValues(needs: readonly Need[]): Remedies<ReleaseValues> {
   const found = needs.map((need) => ({ need, at: placeInValues(need.daemonSet) }));
-  const placed = found.flatMap(({ need, at }) => (at.known ? [{ need, ...at }] : []));
+  const placed = found.flatMap(({ need, at }) => (at.ok ? [{ need, ...at }] : []));
   const releases = Map.groupBy(placed, ({ chart, release, namespace }) => JSON.stringify([chart, release, namespace]));
   return {
     remedies: [...releases.values()].flatMap((same) => {
@@ -55,14 +55,14 @@ export function helmValues(needs: readonly Need[]): Remedies<ReleaseValues> {
       for (const { need, path } of same) setAt(values, path, allTolerations(need));
       return first ? [{ chart: first.chart, release: first.release, namespace: first.namespace, values }] : [];
     }),
-    left: found.flatMap(({ need: { daemonSet }, at }) => (at.known ? [] : [{ daemonSet, why: at.why }])),
+    left: found.flatMap(({ need: { daemonSet }, at }) => (at.ok ? [] : [{ daemonSet, why: at.fault }])),
   };
 }
 
 /** The place of a DaemonSet's tolerations in the values of its release, or why it is not known. */
 type PlaceInValues =
-  | ({ readonly known: true } & Omit<ReleaseValues, 'values'> & Pick<ChartField, 'path'>)
-  | { readonly known: false; readonly why: string };
+  | ({ readonly ok: true } & Omit<ReleaseValues, 'values'> & Pick<ChartField, 'path'>)
+  | { readonly ok: false; readonly fault: string };
 
 function placeInValues(daemonSet: InstalledDaemonSet): PlaceInValues {
   const { name, namespace, labels, annotations, controller } = daemonSet;
@@ -71,23 +71,23 @@ function placeInValues(daemonSet: InstalledDaemonSet): PlaceInValues {
   if (inInstallation) {
     // The operator's release is in a namespace of its own.
     const path = ['installation', ...inInstallation];
-    return { known: true, chart: 'tigera-operator', release: undefined, namespace: 'tigera-operator', path };
+    return { ok: true, chart: 'tigera-operator', release: undefined, namespace: 'tigera-operator', path };
   }
   if (controller) {
-    return { known: false, why: `it belongs to ${controller.kind} ${controller.name}: change its tolerations there` };
+    return { ok: false, fault: `it belongs to ${controller.kind} ${controller.name}: change its tolerations there` };
   }
   const inChart = CHART_FIELDS.find(
     (field) => field.daemonSet === name && ownValue(labels, field.label[0]) === field.label[1],
   );
-  if (inChart) return { known: true, chart: inChart.chart, release, namespace, path: inChart.path };
+  if (inChart) return { ok: true, chart: inChart.chart, release, namespace, path: inChart.path };
   const chart = /^(.+)-v?\d+\.\d/.exec(ownValue(labels, CHART_LABEL) ?? '')?.[1];
   if (chart === undefined && release === undefined) {
-    return { known: false, why: 'nothing about it says that it comes from a Helm chart' };
+    return { ok: false, fault: 'nothing about it says that it comes from a Helm chart' };
   }
   const place =
     release === undefined
       ? 'helm show values'
       : `helm get values --all -n ${shellWord(namespace)} ${shellWord(release)}`;
   const values = chart === undefined ? 'its chart' : `chart ${chart}`;
-  return { known: false, why: `taintkeeper does not know the values of ${values}: look for tolerations in ${place}` };
+  return { ok: false, fault: `taintkeeper does not know the values of ${values}: look for tolerations in ${place}` };
 }

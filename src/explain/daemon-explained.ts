@@ -37,7 +37,7 @@ export function problemsFor({ policies: found }: PoliciesOnDaemon, policies: Fac
 
 /** Whether taints evict its pods repeatedly from nodes where they run. */
 export function isEvicted({ places }: PoliciesOnDaemon): boolean {
-  return places.some(({ runs, why }) => runs && why.length > 0);
+  return places.some(({ evictedBy }) => evictedBy.length > 0);
 }
 
 export function lacksTolerations({ tolerations }: PoliciesOnDaemon): boolean {

@@ -46,11 +46,11 @@ export function policySection(head: string, { policies }: PoliciesOnDaemon): Sec
 /** On which nodes its pods run. @param head of the column that says so */
 export function placeSection(head: string, { places }: PoliciesOnDaemon): Section {
   return {
-    head: ['Nodes', 'Which', head, 'Why not'],
-    rows: places.map(({ nodes, runs, why, passing }) => [
+    head: ['Nodes', 'Which', head, 'Why'],
+    rows: places.map(({ nodes, runs, why, evictedBy, passing }) => [
       String(nodes.length),
       { nodes },
-      runs ? (why.length > 0 ? FOR_A_WHILE : YES) : passing ? NOT_YET : NO,
+      runs ? (evictedBy.length > 0 ? FOR_A_WHILE : YES) : passing ? NOT_YET : NO,
       why.join('; '),
     ]),
   };

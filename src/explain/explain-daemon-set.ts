@@ -22,7 +22,7 @@ import {
 import { leftAloneLines, placeSection, policySection, tolerationSection } from './daemon-sections.ts';
 import type { FormattedExplanation, Section, Step } from './display.ts';
 import { type PoliciesOnDaemonSet, policiesOnDaemonSet } from './policies-on-daemon.ts';
-import type { PolicyField } from './policy-field.ts';
+import { namedBy, type PolicyField } from './policy-field.ts';
 import { notesOnUnusable } from './policy-problems.ts';
 import { closing, filled } from './sections.ts';
 
@@ -132,7 +132,7 @@ function nextStep(explained: DaemonSetExplanation): Step {
   if (notRequired.length > 0 && remedy) return stepOf(remedy);
   if (hasGaps && lacking.length > 0) return setModeMutate(explained, lacking);
   if (problems.length > 0) return DOCTOR;
-  if (isEvicted(explained)) return END_EVICTIONS;
+  if (isEvicted(explained)) return endEvictions(explained);
   if (missingPods.length > 0) return readEvents(explained);
   if (hasGaps) return { note: `no policy can name it or the taint: if it is meant to run there, ${ADD_IT_THERE}` };
   if (waiting.length > 0) return waitForRemoval(explained);
@@ -145,9 +145,6 @@ const ADD_IT_THERE = 'add the toleration to the DaemonSet';
 const END_AUDIT: Step = { note: `${AUDIT_ADDS_NONE}: run it without --audit, or ${ADD_IT_THERE}` };
 const REMOVE_TOLERATIONS: Step = {
   note: `remove tolerations that its pods do not need, until it has ${MAX_TOLERATIONS} at most, or ${ADD_IT_THERE}`,
-};
-const END_EVICTIONS: Step = {
-  note: 'its pods are evicted repeatedly: remove tolerationSeconds from its first toleration that matches the taint above, or the toleration if it is not meant to run there',
 };
 const DOCTOR: Step = { command: 'taintkeeper doctor' };
 
@@ -171,6 +168,15 @@ function setModeMutate(explained: NamespacedName, lacking: readonly PolicyField[
   return {
     note: `TolerationPolicy ${auditing} requires the toleration, but adds none in mode Audit: set the policy to mode Mutate, then ${rolloutCommandFor(explained)}`,
   };
+}
+
+function endEvictions({ addedAgain }: DaemonSetExplanation): Step {
+  const first = 'its first toleration that matches the taint above';
+  const change =
+    addedAgain.length === 0
+      ? `remove tolerationSeconds from ${first}, or the toleration if it is not meant to run there`
+      : `in TolerationPolicy ${namedBy(addedAgain)}, remove tolerationSeconds, or the toleration if its DaemonSets are not meant to run there. Then do the same in the DaemonSet, for ${first}`;
+  return { note: `its pods are evicted repeatedly: ${change}` };
 }
 
 function readEvents({ namespace, name }: NamespacedName): Step {

@@ -48,6 +48,8 @@ export interface NodeGroupOutcome {
   readonly runs: boolean;
   /** What keeps pods off. Where they run: what evicts each of them again. */
   readonly why: readonly string[];
+  /** The taints that evict each of them again, where they run. */
+  readonly evictedBy: readonly Taint[];
   /** True if only transient taints keep pods off: Kubernetes, autoscalers or operators remove them. */
   readonly passing: boolean;
 }
@@ -75,6 +77,8 @@ export interface PoliciesOnDaemonSet extends PoliciesOnDaemon {
   readonly tooManyTolerations: boolean;
   /** Those of {@link PoliciesOnDaemon.permanentTaints} that the tolerations of policies of any mode do not match. */
   readonly notRequired: readonly Taint[];
+  /** The tolerations of policies in mode Mutate for the taints that evict its pods: they are added again to a DaemonSet without them. */
+  readonly addedAgain: readonly PolicyField[];
 }
 
 type ExplainedPolicy = TolerationPolicy | RecoveryPolicy;
@@ -95,9 +99,10 @@ export function policiesOnDaemonSet(
   { policies, compiled, audit }: InForce,
 ): PoliciesOnDaemonSet {
   const { places, permanentTaints, waiting } = placesFor(compileCoverage(daemonSet), nodes, daemonSet, compiled);
-  const required = requiringFor(daemonSet, compiled).flatMap(({ tolerations }) =>
-    tolerations.map(({ value }) => value),
-  );
+  const requiring = requiringFor(daemonSet, compiled);
+  const required = requiring.flatMap(({ tolerations }) => tolerations.map(({ value }) => value));
+  const evicting = places.flatMap(({ evictedBy }) => evictedBy);
+  const adding = optsOut(daemonSet) ? [] : requiring.filter(({ mode }) => mode === 'Mutate');
   return {
     audit,
     optsOut: optsOut(daemonSet),
@@ -109,6 +114,11 @@ export function policiesOnDaemonSet(
     permanentTaints,
     waiting,
     notRequired: permanentTaints.filter((taint) => !required.some((toleration) => tolerates(toleration, taint))),
+    addedAgain: adding.flatMap(({ name, mode, tolerations }) =>
+      tolerations
+        .filter(({ value }) => evicting.some((taint) => tolerates(value, taint)))
+        .map(({ field }) => ({ policy: name, mode, field })),
+    ),
   };
 }
 
@@ -199,27 +209,28 @@ function placesFor(
     const coverage = coverageOn(node);
     const obstacles = coverage.runs ? [] : coverage.obstacles;
     const virtual = daemonSet && coverage.runs ? virtualNodeLabel(node) : undefined;
-    const evictions = coverage.runs ? lastingEvictions(coverage) : [];
     const runs = coverage.runs && !virtual;
+    const evictions = runs ? lastingEvictions(coverage) : [];
     const why = virtual
       ? [`virtual node ${virtual.join('=')}: its pod stays Pending, ${excludingVirtualNodes(virtual)}`]
       : [...obstacles.map(summarizeObstacle), ...evictions.map(summarizeEviction)];
-    const only = taintsAlone(coverage, daemonSet, node, startup);
-    const isTransient = only?.permanent.length === 0;
+    const taints = taintsAlone(coverage, daemonSet, node, startup);
+    const isTransient = taints?.permanent.length === 0;
     return {
       node,
       runs,
       why,
+      evictedBy: evictions.map(({ taint }) => taint),
       passing: isTransient,
-      waiting: isTransient ? only.transient : [],
-      permanent: only?.permanent ?? [],
+      waiting: isTransient ? taints.transient : [],
+      permanent: taints?.permanent ?? [],
     };
   });
   const groups = groupsBy(each, ({ runs, why, passing }) => `${runs} ${passing} ${why.join('; ')}`);
   return {
     places: groups.map((alike) => {
-      const [{ runs, why, passing }] = alike;
-      return { nodes: alike.map(({ node: { name } }) => name), runs, why, passing };
+      const [{ runs, why, evictedBy, passing }] = alike;
+      return { nodes: alike.map(({ node: { name } }) => name), runs, why, evictedBy, passing };
     }),
     permanentTaints: each.flatMap(({ permanent }) => permanent),
     waiting: each.flatMap(({ waiting }) => waiting),

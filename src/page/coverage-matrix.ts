@@ -173,6 +173,7 @@ type Group = Alike<ClusterNode, Answer>;
 
 // One of each, because there may be millions of answers.
 const RUNS: Answer = { kind: 'runs' };
+const EVICTED: Answer = { kind: 'runs', evicted: true };
 const ELSEWHERE: Answer = { kind: 'elsewhere' };
 const PERMANENT = { stays: { kind: 'stays' }, tainted: { kind: 'tainted' } } as const satisfies Record<string, Answer>;
 const TRANSIENT = {
@@ -181,7 +182,7 @@ const TRANSIENT = {
 } as const satisfies Record<string, Answer>;
 
 function answerOf({ coverage, taintsAlone }: NodeCoverage): Answer {
-  if (coverage.runs) return RUNS;
+  if (coverage.runs) return lastingEvictions(coverage).length > 0 ? EVICTED : RUNS;
   if (!taintsAlone) return ELSEWHERE;
   return (taintsAlone.permanent.length === 0 ? TRANSIENT : PERMANENT)[coverage.staysIfThere ? 'stays' : 'tainted'];
 }

@@ -258,7 +258,9 @@ export interface CoverageAnswer {
   readonly kind: 'runs' | 'tainted' | 'stays' | 'elsewhere';
   /** True if Kubernetes, autoscalers or operators remove those taints. */
   readonly passing?: true;
-  /** For `runs`: what evicts each pod again. */
+  /** For `runs`: true if taints that only a user removes evict each pod again. */
+  readonly evicted?: true;
+  /** What keeps pods off, or what evicts each of them again. */
   readonly reasons: readonly string[];
   /** For `tainted` and `stays`: the keys of the permanent taints that keep it off. */
   readonly keys?: readonly string[];

@@ -40,7 +40,7 @@ export interface Assignment {
 /** The machine configuration of a node, or why none can be named. */
 type Choice =
   | { readonly ok: true; readonly declaration: NodeDeclaration; readonly by: MatchedBy }
-  | { readonly ok: false; readonly why: string };
+  | { readonly ok: false; readonly fault: string };
 
 export interface Assignments {
   readonly assigned: readonly Assignment[];
@@ -78,7 +78,7 @@ export function assign(
   for (const node of nodes) {
     const choice = declarationFor(node);
     if (choice.ok) assigned.push({ node, declaration: choice.declaration, by: choice.by });
-    else unassigned.push({ node: node.name, why: choice.why });
+    else unassigned.push({ node: node.name, why: choice.fault });
   }
   const used = new Set(assigned.map(({ declaration }) => declaration));
   return { assigned, unassigned, unused: declarations.filter((declaration) => !used.has(declaration)) };
@@ -102,7 +102,7 @@ function byLabelsOrRole(node: LiveNode, shared: readonly NodeDeclaration[]): Cho
     ? only(candidates, by)
     : {
         ok: false,
-        why: `no file is for a ${role === 'worker' ? 'worker' : 'control plane'} of that name, or with such labels`,
+        fault: `no file is for a ${role === 'worker' ? 'worker' : 'control plane'} of that name, or with such labels`,
       };
 }
 
@@ -110,7 +110,7 @@ function byLabelsOrRole(node: LiveNode, shared: readonly NodeDeclaration[]): Cho
 function only(candidates: readonly NodeDeclaration[], by: MatchedBy): Choice {
   const [declaration, ...others] = candidates;
   if (declaration !== undefined && others.length === 0) return { ok: true, declaration, by };
-  return { ok: false, why: `it may be ${candidates.map(({ configuration }) => configuration.source).join(' or ')}` };
+  return { ok: false, fault: `it may be ${candidates.map(({ configuration }) => configuration.source).join(' or ')}` };
 }
 
 /**

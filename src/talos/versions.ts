@@ -11,6 +11,11 @@ export interface Versions {
 /** A minor version of Talos 1. Undefined if it is not known: it may be any. */
 type Version = number | undefined;
 
+/** A known version in words. The first one of the table also stands for all earlier ones. */
+export function formatVersion(version: Version): string {
+  return version === FIRST_VERSION ? `Talos up to 1.${version}` : `Talos 1.${version}`;
+}
+
 /** The version that introduced `machine.nodeTaints`. */
 export const NODE_TAINTS_VERSION = 6;
 

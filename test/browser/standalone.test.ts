@@ -156,6 +156,15 @@ describeWithChromium('the page of a taintkeeper without a cluster', (browser) =>
     expect(await focused(page)).toContain('control-plane-taints');
   });
 
+  it('shows its state also if the filter hides the policy of the address', async () => {
+    const address = `${listening.adminUrl}/#policies/TaintPolicy/control-plane-taints?q=nothing`;
+    const { page, faults } = await openPage(browser(), address);
+    await page.getByText('No policy matches.').waitFor();
+    await page.locator('#policies-filter').fill('');
+    await page.getByLabel('spec of the policy').waitFor();
+    expect(faults).toEqual([]);
+  });
+
   it.each(['light', 'dark'] as const)('has nothing that axe objects to, %s', async (colorScheme) => {
     await deny('cp-9');
     const { page, faults } = await open({ colorScheme });

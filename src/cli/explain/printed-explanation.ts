@@ -45,9 +45,17 @@ function nodeData({ taints, writtenBy, fromLeader: _, ...rest }: NodeExplanation
   };
 }
 
-function daemonSetData({ permanentTaints, waiting, notRequired, writtenBy, ...rest }: DaemonSetExplanation): object {
+function daemonSetData({
+  permanentTaints,
+  waiting,
+  notRequired,
+  addedAgain: _,
+  writtenBy,
+  ...rest
+}: DaemonSetExplanation): object {
   return {
     ...rest,
+    places: placesData(rest.places),
     gaps: texts(permanentTaints),
     waiting: texts(waiting),
     notRequired: texts(notRequired),
@@ -56,7 +64,12 @@ function daemonSetData({ permanentTaints, waiting, notRequired, writtenBy, ...re
 }
 
 function podData({ permanentTaints, waiting, ...rest }: PodExplanation): object {
-  return { ...rest, gaps: texts(permanentTaints), waiting: texts(waiting) };
+  return { ...rest, places: placesData(rest.places), gaps: texts(permanentTaints), waiting: texts(waiting) };
+}
+
+/** `why` names the taints that evict pods. */
+function placesData(places: PodExplanation['places']): object[] {
+  return places.map(({ evictedBy: _, ...place }) => place);
 }
 
 function texts(taints: readonly Taint[]): string[] {

@@ -9,7 +9,7 @@ export interface InstallationChoice {
 /** The result of the search for taintkeeper in the cluster. */
 export interface Search {
   readonly choice: InstallationChoice;
-  /** All installations, {@link Search.chosen} first. */
+  /** The confirmed installations. {@link Search.chosen} is the first, or not among them if it was not found. */
   readonly found: readonly Installation[];
   /** What has only the labels of taintkeeper, which every user who may create a Deployment can set. */
   readonly unconfirmed: readonly Installation[];

@@ -56,7 +56,10 @@ export interface ClusterFacts extends TrialFacts {
   readonly metrics: Reading<string>;
 }
 
-/** Reads the policies and all that they are about. A failed read is part of the result, and nothing is thrown. */
+/**
+ * Reads the policies and all that they are about. A failed read is part of the result.
+ * @throws Error only for a fault of the program, such as in the choice of the trial
+ */
 export async function gatherCluster(client: UserClient, installation: Installation): Promise<ClusterFacts> {
   const listed = read(() =>
     listObjects(client, '/api/v1/nodes', (node) => ({ view: viewDoctorNode(node), spec: withoutStatus(node) })),

@@ -5,7 +5,7 @@ import type { MachineConfiguration } from '../../talos/machine-configuration.ts'
 import { hostPort } from '../facts/dial.ts';
 import { type CallName, type Calls, methodOf, type ResourceSpecs, readSpec } from './apid-messages.ts';
 import { ApidSessions } from './apid-sessions.ts';
-import { type CallResult, callResult, EmptyAnswer } from './call-result.ts';
+import { type CallResult, EmptyAnswer, tryCall } from './call-result.ts';
 import type { ApidAddress, ClientIdentity } from './dial-apid.ts';
 
 /** A node to call, and the address to call. */
@@ -114,7 +114,7 @@ const NO_NODE = '%';
 
 /** Whether it refuses to pass a call on. A control plane fails in another way, because there is no such node (Router of Talos' apid). */
 async function isWorker(connection: Connection): Promise<boolean> {
-  const answer = await callResult(() => call(connection, NO_NODE, 'version', {}));
+  const answer = await tryCall(() => call(connection, NO_NODE, 'version', {}));
   return !answer.ok && answer.fault === 'not forwarded';
 }
 
@@ -135,18 +135,18 @@ async function askAt(node: CalledNode, connection: Connection, calling: Calling)
     const { resource } = await callNode('get', request);
     return resource?.spec && readSpec(name, resource.spec.protoSpec);
   };
-  const version = callResult(async () => {
+  const version = tryCall(async () => {
     const { messages } = await callNode('version', {});
     return nonEmpty(messages[0]?.version?.tag);
   }).then((answer) =>
     // Up to 1.12, a machine in maintenance mode has its version only as a resource, which came with 1.10.
     answer.ok || !node.mayBeInMaintenance
       ? answer
-      : callResult(async () => nonEmpty((await get('machine.VersionSpec', OWN_VERSION))?.version)),
+      : tryCall(async () => nonEmpty((await get('machine.VersionSpec', OWN_VERSION))?.version)),
   );
   if (!calling.readsConfiguration || node.mayBeInMaintenance)
     return { ...node, version: await version, configuration: undefined };
-  const configuration = callResult(async () => {
+  const configuration = tryCall(async () => {
     const spec = await get('machine.MachineConfigSpec', CONFIGURATION_IN_FORCE);
     return nonEmpty(new TextDecoder().decode(spec?.yamlMarshalled));
   });

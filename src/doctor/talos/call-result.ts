@@ -42,7 +42,7 @@ const MAX_MESSAGE_CHARACTERS = 200;
  * Waits for a call, and repeats it once if it is interrupted: apid resets streams now and then while the machine is busy. An error never quotes the
  * answer, which may be secret.
  */
-export async function callResult<T>(work: () => Promise<T>): Promise<CallResult<T>> {
+export async function tryCall<T>(work: () => Promise<T>): Promise<CallResult<T>> {
   const first = await attempt(work);
   return first.ok || first.fault !== 'interrupted' ? first : attempt(work);
 }

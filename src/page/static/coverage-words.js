@@ -12,8 +12,8 @@ export const ANSWERS = {
 };
 
 /** @param {CoverageAnswer} answer */
-export function answerName({ kind, passing, reasons }) {
-  if (kind === 'runs' && reasons.length > 0) return 'evicted';
+export function answerName({ kind, passing, evicted }) {
+  if (evicted) return 'evicted';
   return passing ? 'passing' : kind;
 }
 

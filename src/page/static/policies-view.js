@@ -60,7 +60,8 @@ export function policiesView() {
       const policy = state.policies.find((one) => objectOf(one) === object);
       if (isOther && policy) open.add(idOf(policy));
       show();
-      if (isOther && policy) byId(idOf(policy)).scrollIntoView({ block: 'nearest' });
+      // The filter may hide it.
+      if (isOther && policy) document.getElementById(idOf(policy))?.scrollIntoView({ block: 'nearest' });
     },
   };
 }

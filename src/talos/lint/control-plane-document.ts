@@ -38,6 +38,6 @@ function forControlPlanes(document: SourceDocument, path: Path, what: string): R
     document,
     path,
     reason: `only control planes may have ${what}: Talos refuses the configuration of a worker with it`,
-    fix: 'take it out here: it belongs in the configuration of the control-plane nodes',
+    fix: 'remove it here: it belongs in the configuration of the control-plane nodes',
   };
 }

@@ -19,14 +19,14 @@ export const CONTRARY_CONTROL_PLANE_TAINT: Rule = {
         if (value.effect === 'PreferNoSchedule') return [];
         const at = document.locate(path);
         const reason = `ordinary pods are not scheduled here: ${taint} is declared all the same (${at})`;
-        return [{ document: allow.document, path: allow.path, reason, fix: 'take the taint out of nodeTaints' }];
+        return [{ document: allow.document, path: allow.path, reason, fix: 'remove the taint from nodeTaints' }];
       }
       // Up to 1.13 it is the reverse (NodeTaintSpecController): the declared taint replaces Talos' own.
       if (isPatch || taint === formatTaint(CONTROL_PLANE_TAINT)) return [];
       if (!surelySince(version, MULTI_DOCUMENT_VERSION)) return [];
       const reason = `Talos 1.${version} puts ${formatTaint(CONTROL_PLANE_TAINT)} in place of ${taint}: allowSchedulingOnControlPlanes is not set`;
-      const keep = 'set cluster.allowSchedulingOnControlPlanes: true and keep this taint, or take it out';
-      return [{ document, path, reason, fix: value.effect === 'PreferNoSchedule' ? keep : 'take it out' }];
+      const keep = 'set cluster.allowSchedulingOnControlPlanes: true and keep this taint, or remove it';
+      return [{ document, path, reason, fix: value.effect === 'PreferNoSchedule' ? keep : 'remove it' }];
     });
   },
 };

@@ -1,6 +1,6 @@
 import { kindOf } from '../document-values.ts';
 import { documentLife, type FieldLife } from '../fields.ts';
-import { FIRST_VERSION } from '../versions.ts';
+import { FIRST_VERSION, formatVersion } from '../versions.ts';
 import { fieldFacts, lifeFact } from './field-facts.ts';
 import type { LintSubject, Rule, RuleFinding } from './finding.ts';
 import { insteadOf } from './successors.ts';
@@ -52,18 +52,18 @@ function explain(
   switch (fact) {
     case 'too new':
       return {
-        reason: `Talos 1.${version} does not have ${what}, which came with 1.${life.since}: it refuses the configuration`,
-        fix: `upgrade to Talos 1.${life.since} or later first, or take it out`,
+        reason: `${formatVersion(version)} does not have ${what}, which came with 1.${life.since}: it refuses the configuration`,
+        fix: `upgrade to Talos 1.${life.since} or later first, or remove it`,
       };
     case 'gone':
       return {
-        reason: `Talos 1.${version} no longer has ${what}, which went after 1.${life.until}: it refuses the configuration`,
-        fix: instead ? `take it out; ${instead}` : 'take it out',
+        reason: `${formatVersion(version)} no longer has ${what}, which was removed after 1.${life.until}: it refuses the configuration`,
+        fix: instead ? `remove it; ${instead}` : 'remove it',
       };
     case 'deprecated':
       return {
         reason: `${what} is deprecated since Talos 1.${life.deprecated}${life.deprecated === FIRST_VERSION ? ' or before' : ''}, and a later one may not read it`,
-        fix: `take it out${instead ? `; ${instead}` : ', and see the upgrade notes of Talos for what took its place'}`,
+        fix: `remove it${instead ? `; ${instead}` : ', and see the upgrade notes of Talos for what took its place'}`,
       };
   }
 }

@@ -4,6 +4,7 @@ import { formatPath, type Path } from '../../policy/problem.ts';
 import { kindOf } from '../document-values.ts';
 import { entryAt, kubeletEntry } from '../fields.ts';
 import { type TypeFault, typeFaults } from '../type-check.ts';
+import { formatVersion } from '../versions.ts';
 import { lifeFact } from './field-facts.ts';
 import type { LintSubject, Rule, RuleFinding } from './finding.ts';
 import { KUBELET_CONFIGURATIONS, NOT_KUBELET_CONFIGURATION, PROTECTED_FIELDS } from './kubelet-settings.ts';
@@ -99,12 +100,12 @@ function unknownField({ document, path }: KubeletSection, within: Path, { versio
   const fact = life && lifeFact(life, version);
   if (life && fact) {
     const when = fact === 'too new' ? `only since Talos 1.${life.since}` : `up to Talos 1.${life.until}`;
-    const reason = `Talos 1.${version} was built with a Kubernetes whose kubelet has no ${name} (${when}): ${CONSEQUENCE}`;
+    const reason = `${formatVersion(version)} was built with a Kubernetes whose kubelet has no ${name} (${when}): ${CONSEQUENCE}`;
     return [
       {
         ...at,
         reason,
-        fix: fact === 'too new' ? `take it out, or upgrade to Talos 1.${life.since} first` : 'take it out',
+        fix: fact === 'too new' ? `remove it, or upgrade to Talos 1.${life.since} first` : 'remove it',
       },
     ];
   }
@@ -117,7 +118,7 @@ function unknownField({ document, path }: KubeletSection, within: Path, { versio
       reason: `the kubelet's configuration has no ${name}${inside === '' ? '' : ` in ${inside}`}: ${CONSEQUENCE}`,
       fix: meant
         ? `did you mean ${meant}?`
-        : `take it out${beside.length <= MANY ? `; there are ${beside.join(', ')}` : ''}`,
+        : `remove it${beside.length <= MANY ? `; there are ${beside.join(', ')}` : ''}`,
     },
   ];
 }
@@ -132,7 +133,7 @@ function refusedFields({ document, path, value }: KubeletSection): RuleFinding[]
       document,
       path: [...path, name],
       reason: `Talos sets ${name} of the kubelet itself, and refuses a configuration with it`,
-      fix: 'take it out: it cannot be overridden',
+      fix: 'remove it: it cannot be overridden',
     })),
     ...(Array.isArray(taints) ? [...taints.keys()] : [])
       .map((index) => ['registerWithTaints', index, 'timeAdded'])
@@ -141,7 +142,7 @@ function refusedFields({ document, path, value }: KubeletSection): RuleFinding[]
         document,
         path: [...path, ...within],
         reason: 'the kubelet does not start with a taint that has timeAdded: the API server sets it',
-        fix: 'take it out',
+        fix: 'remove it',
       })),
   ];
 }

@@ -63,7 +63,7 @@ export const MANAGED_ARGUMENT: Rule = {
               document,
               path: [...path, name],
               reason: `Talos sets ${name} of the ${component} itself ("extra arg is not allowed"): no change reaches the ${component} any more, and on a new node it does not start`,
-              fix: 'take it out',
+              fix: 'remove it',
             },
           ];
         }),

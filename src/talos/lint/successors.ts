@@ -15,7 +15,7 @@ export function successorIn(place: Path, version: number | undefined, kinds: rea
   return isMeant ? life.successor : undefined;
 }
 
-/** Where that version expects the content of a field of the older form: `what it says belongs in …`. Undefined if that is not known. */
+/** Where that version expects the content of a field of the older form: `set the same in …`. Undefined if that is not known. */
 export function insteadOf(document: SourceDocument, path: Path, version: number | undefined): string | undefined {
   const places = new Set<string>();
   const orphans: string[] = [];
@@ -33,9 +33,7 @@ export function insteadOf(document: SourceDocument, path: Path, version: number 
   const belongs = [...places].map((each) => (isKindName(each) ? `a ${each} document` : each)).join(' or ');
   return (
     [
-      ...(belongs === ''
-        ? []
-        : [`what it says belongs in ${belongs}${belongs.includes('KubeNodeConfig') ? ROLE : ''}`]),
+      ...(belongs === '' ? [] : [`set the same in ${belongs}${belongs.includes('KubeNodeConfig') ? ROLE : ''}`]),
       ...(orphans.length === 0 ? [] : [`nothing takes the place of ${orphans.join(' and ')}`]),
     ].join('; ') || undefined
   );

@@ -72,8 +72,8 @@ function conflicting(
     path,
     reason: `beside documents of kind ${kinds.join(' and ')} (${places}), Talos refuses this in the older shape`,
     fix: /^allowScheduling/.test(String(path.at(-1)))
-      ? `take it out: beside a KubeNodeConfig, nothing but the taint ${CONTROL_PLANE_TAINT.key} of its own keeps ordinary pods off`
-      : `take it out, or those documents; ${insteadOf(document, path, version) ?? `what it says belongs in a document of kind ${kinds[0]}`}`,
+      ? `remove it: beside a KubeNodeConfig, nothing but the taint ${CONTROL_PLANE_TAINT.key} of its own keeps ordinary pods off`
+      : `remove it, or those documents; ${insteadOf(document, path, version) ?? `set the same in a document of kind ${kinds[0]}`}`,
   };
 }
 

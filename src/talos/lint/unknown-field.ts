@@ -84,7 +84,7 @@ function nowhere(fact: UnknownFact): RuleFinding {
       ? `did you mean ${meant}?`
       : ofKubelet
         ? `move it to ${ofKubelet.newer} of a KubeletConfig document`
-        : 'take it out',
+        : 'remove it',
   };
 }
 
@@ -114,7 +114,7 @@ function unknownKind(document: SourceDocument): RuleFinding[] {
       document,
       path: ['kind'],
       reason: `no Talos from 1.${FIRST_VERSION} to 1.${LAST_VERSION} has documents of this kind: it refuses the whole configuration`,
-      fix: meant ? `did you mean ${meant}?` : 'take the document out',
+      fix: meant ? `did you mean ${meant}?` : 'remove the document',
     },
   ];
 }

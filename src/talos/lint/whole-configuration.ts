@@ -47,7 +47,7 @@ export const PATCH_DIRECTIVE: Rule = {
       document,
       path,
       reason: 'Talos reads $patch in patches only, and refuses a whole configuration with it',
-      fix: 'move it to a patch, or take the section out',
+      fix: 'move it to a patch, or remove the section',
     })),
 };
 
@@ -63,6 +63,6 @@ export const PERSIST: Rule = {
       if (surelyBefore(version, PERSIST_SINCE) || kindOf(document) !== undefined) return [];
       if (booleanAt(document, ['persist']) !== false) return [];
       const reason = `Talos refuses persist: false since 1.${PERSIST_SINCE}: a configuration is always stored`;
-      return [{ document, path: ['persist'], reason, fix: 'take it out, or write persist: true' }];
+      return [{ document, path: ['persist'], reason, fix: 'remove it, or write persist: true' }];
     }),
 };

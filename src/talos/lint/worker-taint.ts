@@ -27,7 +27,7 @@ function keptBack({ document, path }: FileTaint): RuleFinding {
     path,
     reason:
       'register-with-taints in extraArgs keeps Talos from handing this taint to the kubelet, and after registration NodeRestriction refuses it; labels and annotations of the same update are lost with it',
-    fix: 'declare all taints here, and take register-with-taints out of extraArgs',
+    fix: 'declare all taints here, and remove register-with-taints from extraArgs',
   };
 }
 

@@ -249,9 +249,59 @@ describe('a DaemonSet that tolerates a NoExecute taint for some seconds', () => 
 
   it('is evicted repeatedly', async () => {
     const { stdout } = await explain(['daemonset', 'ns/a'], more);
-    expect(stdout).toMatch(/^1 +n1 +for a while +taint gpu:NoExecute evicts each pod after 60 s$/m);
+    expect(stdout).toMatch(
+      /^NODES +WHICH +RUNS +WHY\n1 +n1 +for a while +taint gpu:NoExecute evicts each pod after 60 s$/m,
+    );
     expect(stdout).toMatch(/^1 +n2 +yes$/m);
     expect(stdout).toMatch(/^next: its pods are evicted repeatedly: remove tolerationSeconds /m);
+    for (const object of [
+      ['daemonset', 'ns/a'],
+      ['pod', 'ns/a-1'],
+    ]) {
+      const data = JSON.parse((await explain([...object, '-o', 'json'], more)).stdout);
+      expect(data).not.toHaveProperty('addedAgain');
+      expect(data.places[0]).toEqual({
+        nodes: ['n1'],
+        runs: true,
+        why: ['taint gpu:NoExecute evicts each pod after 60 s'],
+        passing: false,
+      });
+    }
+  });
+
+  const toleration = { key: 'gpu', operator: 'Exists', effect: 'NoExecute', tolerationSeconds: 60 };
+  const gpuPolicy = (mode: string, daemonSets: object = { namespaces: ['ns'] }) =>
+    policy('gpu', { mode, daemonSets, tolerations: [{ ...toleration, key: 'other' }, toleration] });
+  const inDaemonSet =
+    'remove tolerationSeconds from its first toleration that matches the taint above, or the toleration if it is not meant to run there';
+
+  it.each([
+    { where: 'the policy is in mode Audit, and adds nothing', policies: [gpuPolicy('Audit')], next: inDaemonSet },
+    { where: 'its policy is for others', policies: [gpuPolicy('Mutate', { namespaces: ['b'] })], next: inDaemonSet },
+    {
+      where: 'a policy in mode Mutate adds it again',
+      policies: [gpuPolicy('Mutate')],
+      next: 'in TolerationPolicy gpu (Mutate, spec.tolerations[1]), remove tolerationSeconds, or the toleration if its DaemonSets are not meant to run there. Then do the same in the DaemonSet, for its first toleration that matches the taint above',
+    },
+    {
+      where: 'policies leave it alone',
+      policies: [gpuPolicy('Mutate')],
+      annotations: { 'taintkeeper.dev/ignore': 'true' },
+      next: inDaemonSet,
+    },
+  ])('is evicted because of a toleration of a policy: $where', async ({ policies, annotations = {}, next }) => {
+    const tolerations = [{ ...toleration, key: 'other' }, toleration];
+    const { stdout } = await explain(['daemonset', 'ns/a'], {
+      ...more,
+      '/apis/taintkeeper.dev/v1alpha1/tolerationpolicies': policies,
+      [DAEMON_SET_PATH]: {
+        metadata: { namespace: 'ns', name: 'a', uid: 'u', annotations },
+        spec: { selector: { matchLabels: { app: 'a' } }, template: { spec: { tolerations } } },
+      },
+    });
+    expect(stdout.split('\n').find((line) => line.startsWith('next: '))).toBe(
+      `next: its pods are evicted repeatedly: ${next}`,
+    );
   });
 
   it.each([

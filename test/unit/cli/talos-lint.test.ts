@@ -244,7 +244,7 @@ describe('talos lint', () => {
       expect(stdout.split('\n')).toEqual([
         expect.stringMatching(
           new RegExp(
-            `^::error file=${file},line=3,col=3,title=unknown-field%3A machine\\["100%25%2C a%3Ab"\\]::there is no 100%25, a:b in machine: .*%0Afix: take it out$`,
+            `^::error file=${file},line=3,col=3,title=unknown-field%3A machine\\["100%25%2C a%3Ab"\\]::there is no 100%25, a:b in machine: .*%0Afix: remove it$`,
           ),
         ),
         expect.stringMatching(/^::warning file=.*,line=4,col=3,title=deprecated-field%3A machine\.sysctls::.*%0Afix: /),
@@ -262,7 +262,7 @@ describe('talos lint', () => {
       expect(results[0]).toMatchObject({
         ruleId: 'unknown-field',
         level: 'error',
-        message: { text: expect.stringContaining('\nfix: take it out') },
+        message: { text: expect.stringContaining('\nfix: remove it') },
         locations: [
           {
             physicalLocation: {

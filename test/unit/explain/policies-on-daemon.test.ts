@@ -58,10 +58,28 @@ describe('a DaemonSet', () => {
   it('runs on some nodes, and is kept off others', () => {
     const { places, permanentTaints, waiting } = policiesOnDaemonSet(subject({ nodeSelector: {} }), NODES, inForce([]));
     expect(places).toEqual([
-      { nodes: ['m'], runs: false, why: ['taint node-role.kubernetes.io/master:NoSchedule'], passing: false },
-      { nodes: ['c'], runs: false, why: ['taint node-role.kubernetes.io/control-plane:NoSchedule'], passing: false },
-      { nodes: ['w', 'v'], runs: true, why: [], passing: false },
-      { nodes: ['starting'], runs: false, why: ['taint node.kubernetes.io/not-ready:NoSchedule'], passing: true },
+      {
+        nodes: ['m'],
+        runs: false,
+        why: ['taint node-role.kubernetes.io/master:NoSchedule'],
+        evictedBy: [],
+        passing: false,
+      },
+      {
+        nodes: ['c'],
+        runs: false,
+        why: ['taint node-role.kubernetes.io/control-plane:NoSchedule'],
+        evictedBy: [],
+        passing: false,
+      },
+      { nodes: ['w', 'v'], runs: true, why: [], evictedBy: [], passing: false },
+      {
+        nodes: ['starting'],
+        runs: false,
+        why: ['taint node.kubernetes.io/not-ready:NoSchedule'],
+        evictedBy: [],
+        passing: true,
+      },
     ]);
     expect(permanentTaints).toEqual([MASTER, CONTROL_PLANE]);
     expect(waiting).toEqual([NOT_READY]);
@@ -83,8 +101,8 @@ describe('a DaemonSet', () => {
     it('runs there soon, where the policy selects the node', () => {
       const { places, permanentTaints, waiting } = policiesOnDaemonSet(subject(), nodes, inForce(waitingFor('csi')));
       expect(places).toEqual([
-        { nodes: ['a'], runs: false, why, passing: true },
-        { nodes: ['b'], runs: false, why, passing: false },
+        { nodes: ['a'], runs: false, why, evictedBy: [], passing: true },
+        { nodes: ['b'], runs: false, why, evictedBy: [], passing: false },
       ]);
       expect({ permanentTaints, waiting }).toEqual({ permanentTaints: [OWN], waiting: [OWN] });
       expect(policiesOnPod(subject(), undefined, nodes, inForce(waitingFor('agent'))).waiting).toEqual([OWN]);
@@ -107,9 +125,10 @@ describe('a DaemonSet', () => {
         nodes: ['evicting'],
         runs: true,
         why: ['taint dedicated=gpu:NoExecute evicts each pod after 60 s'],
+        evictedBy: [evicting],
         passing: false,
       },
-      { nodes: ['w', 'down'], runs: true, why: [], passing: false },
+      { nodes: ['w', 'down'], runs: true, why: [], evictedBy: [], passing: false },
     ];
     const explained = policiesOnDaemonSet(subject({ tolerations }), nodes, inForce([]));
     expect(explained).toMatchObject({ places, permanentTaints: [], waiting: [] });
@@ -122,7 +141,7 @@ describe('a DaemonSet', () => {
     });
     const explained = (...tolerations: Toleration[]) =>
       policiesOnDaemonSet(subject({ tolerations }), [virtual, node('w')], inForce([]));
-    const onWorker = { nodes: ['w'], runs: true, why: [], passing: false };
+    const onWorker = { nodes: ['w'], runs: true, why: [], evictedBy: [], passing: false };
     expect(explained({ operator: 'Exists' })).toMatchObject({
       places: [
         {
@@ -137,6 +156,11 @@ describe('a DaemonSet', () => {
       ],
       permanentTaints: [],
     });
+    const executing = node('vk', [{ key: 'gpu', effect: 'NoExecute' }], { type: 'virtual-kubelet' });
+    const tolerations = [{ operator: 'Exists', tolerationSeconds: 60 }];
+    expect(policiesOnDaemonSet(subject({ tolerations }), [executing], inForce([])).places).toMatchObject([
+      { runs: false, evictedBy: [] },
+    ]);
     expect(explained()).toMatchObject({
       places: [
         { runs: false, why: ['taint virtual-kubelet.io/provider:NoSchedule', 'virtual node type=virtual-kubelet'] },

@@ -50,8 +50,8 @@ async function cellsOf(daemonSets: readonly ClusterDaemonSet[], nodes: readonly 
     rows.map(({ name, cells }) => [
       name,
       cells.map((index) => {
-        const { kind, passing, reasons } = answers[index] ?? { kind: 'none', reasons: [] };
-        return [kind, ...(passing ? ['passing'] : []), ...reasons].join(' ');
+        const { kind, passing, evicted, reasons } = answers[index] ?? { kind: 'none', reasons: [] };
+        return [kind, ...(passing ? ['passing'] : []), ...(evicted ? ['evicted'] : []), ...reasons].join(' ');
       }),
     ]),
   );
@@ -86,7 +86,7 @@ it('says which taints evict the pods of a DaemonSet again', async () => {
   const down = { key: 'node.kubernetes.io/unreachable', effect: 'NoExecute' };
   const nodes = [node('n1', [{ ...GPU, effect: 'NoExecute' }]), node('n2', [down]), node('n3')];
   expect(await cellsOf([evicting], nodes)).toEqual({
-    cni: ['runs taint dedicated=gpu:NoExecute evicts each pod after 60 s', 'runs', 'runs'],
+    cni: ['runs evicted taint dedicated=gpu:NoExecute evicts each pod after 60 s', 'runs', 'runs'],
   });
 });
 

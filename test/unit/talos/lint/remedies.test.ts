@@ -104,7 +104,7 @@ const REMEDIES: readonly Remedy[] = [
     options: { version: 5 },
     wrong: worker('kubelet: { extraConfig: { crashLoopBackOff: {} } }'),
     fixed: worker('kubelet: { extraConfig: {} }'),
-    says: 'take it out, or upgrade to Talos 1.9 first',
+    says: 'remove it, or upgrade to Talos 1.9 first',
   },
   {
     rule: 'kubelet-configuration',
@@ -116,13 +116,13 @@ const REMEDIES: readonly Remedy[] = [
     rule: 'kubelet-configuration',
     wrong: worker('kubelet: { extraConfig: { port: 10250 } }'),
     fixed: worker('kubelet: { extraConfig: {} }'),
-    says: 'take it out: it cannot be overridden',
+    says: 'remove it: it cannot be overridden',
   },
   {
     rule: 'managed-argument',
     wrong: worker('kubelet: { extraArgs: { kubeconfig: /a } }'),
     fixed: worker('kubelet: { extraArgs: {} }'),
-    says: 'take it out',
+    says: 'remove it',
   },
   {
     rule: 'incomplete',
@@ -135,7 +135,7 @@ const REMEDIES: readonly Remedy[] = [
     options: { version: 14 },
     wrong: `${worker('ca: { crt: a }\nnodeLabels: { $patch: delete }')}cluster: {}`,
     fixed: `${worker('ca: { crt: a }')}cluster: {}`,
-    says: 'move it to a patch, or take the section out',
+    says: 'move it to a patch, or remove the section',
   },
   { rule: 'persist', wrong: 'persist: false', fixed: 'persist: true', says: 'write persist: true' },
   {
@@ -158,7 +158,7 @@ const REMEDIES: readonly Remedy[] = [
     options: { version: 14 },
     wrong: `${worker('token: a')}${document('KubeletConfig', 'extraArgs: { register-with-taints: "b:NoSchedule" }')}${document('KubeNodeConfig', 'taints: { a: NoSchedule }')}`,
     fixed: `${worker('token: a')}${document('KubeletConfig')}${document('KubeNodeConfig', 'taints: { a: NoSchedule, b: NoSchedule }')}`,
-    says: 'declare all taints here, and take register-with-taints out of extraArgs',
+    says: 'declare all taints here, and remove register-with-taints from extraArgs',
   },
   {
     rule: 'contradicting-taint',
@@ -174,7 +174,7 @@ const REMEDIES: readonly Remedy[] = [
     options: { version: 14 },
     wrong: controlPlane(`nodeTaints: { ${ROLE}: NoExecute }`),
     fixed: controlPlane(),
-    says: /^take it out$/,
+    says: /^remove it$/,
   },
   {
     rule: 'control-plane-taint',
@@ -187,7 +187,7 @@ const REMEDIES: readonly Remedy[] = [
     rule: 'control-plane-taint',
     wrong: `${controlPlane(`nodeTaints: { ${ROLE}: NoSchedule }`)}cluster: { allowSchedulingOnControlPlanes: true }`,
     fixed: `${controlPlane()}cluster: { allowSchedulingOnControlPlanes: true }`,
-    says: 'take the taint out of nodeTaints',
+    says: 'remove the taint from nodeTaints',
   },
   {
     rule: 'control-plane-label',
@@ -206,14 +206,14 @@ const REMEDIES: readonly Remedy[] = [
     rule: 'two-shapes',
     wrong: `${controlPlane()}cluster: { allowSchedulingOnControlPlanes: true }\n${document('KubeNodeConfig', `labels: { ${ROLE}: "" }`)}`,
     fixed: `${controlPlane()}${document('KubeNodeConfig', `labels: { ${ROLE}: "" }`)}`,
-    says: `take it out: beside a KubeNodeConfig, nothing but the taint ${ROLE} of its own keeps ordinary pods off`,
+    says: `remove it: beside a KubeNodeConfig, nothing but the taint ${ROLE} of its own keeps ordinary pods off`,
   },
   {
     rule: 'two-shapes',
     options: { version: 14 },
     wrong: `${worker('nodeLabels: { a: b }')}${document('KubeNodeConfig')}`,
     fixed: `${worker('token: a')}${document('KubeNodeConfig', 'labels: { a: b }')}`,
-    says: 'what it says belongs in a KubeNodeConfig document',
+    says: 'set the same in a KubeNodeConfig document',
   },
   {
     rule: 'same-name',
@@ -225,7 +225,7 @@ const REMEDIES: readonly Remedy[] = [
     rule: 'control-plane-document',
     wrong: `${worker('token: a')}${document('KubeProxyConfig')}`,
     fixed: worker('token: a'),
-    says: 'take it out here',
+    says: 'remove it here',
   },
   {
     rule: 'misplaced-field',
@@ -276,14 +276,14 @@ const REMEDIES: readonly Remedy[] = [
     options: { version: 5 },
     wrong: 'machine: { nodeTaints: {} }',
     fixed: 'machine: {}',
-    says: 'upgrade to Talos 1.6 or later first, or take it out',
+    says: 'upgrade to Talos 1.6 or later first, or remove it',
   },
   {
     rule: 'deprecated-field',
     options: { version: 13 },
     wrong: `${controlPlane()}cluster: { allowSchedulingOnMasters: true }`,
     fixed: `${controlPlane()}cluster: { allowSchedulingOnControlPlanes: true }`,
-    says: 'what it says belongs in cluster.allowSchedulingOnControlPlanes',
+    says: 'set the same in cluster.allowSchedulingOnControlPlanes',
   },
   {
     // And not into the field that is deprecated by then, too.
@@ -291,7 +291,7 @@ const REMEDIES: readonly Remedy[] = [
     options: { version: 14 },
     wrong: `${controlPlane()}cluster: { allowSchedulingOnMasters: true }`,
     fixed: `${controlPlane()}${document('KubeNodeConfig', `labels: { ${ROLE}: "" }`)}`,
-    says: 'what it says belongs in a KubeNodeConfig document (where Talos adds neither label nor taint to a control plane by itself)',
+    says: 'set the same in a KubeNodeConfig document (where Talos adds neither label nor taint to a control plane by itself)',
   },
   {
     rule: 'deprecated-field',
@@ -362,7 +362,7 @@ describe('the documents that take the place of a deprecated field', () => {
       const findings = lintText(older(value), { version }).filter(({ rule }) => rule === 'deprecated-field');
       expect(findings).toHaveLength(1);
       for (const { fix } of findings) {
-        expect(fix).toMatch(/belongs in|nothing takes the place of|see the upgrade notes/);
+        expect(fix).toMatch(/set the same in|nothing takes the place of|see the upgrade notes/);
         const kinds = documentKinds().filter((kind) => new RegExp(`\\b${kind}\\b`).test(fix));
         const documents = kinds.map((kind) => `---\napiVersion: v1alpha1\nkind: ${kind}\nname: a\n`).join('');
         for (const kind of kinds) expect(documentLife(kind)?.since).toBeLessThanOrEqual(version);

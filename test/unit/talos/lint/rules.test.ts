@@ -203,9 +203,7 @@ describe('the version', () => {
   it('deprecated once, for the whole section', () => {
     const text = 'cluster: { network: { podSubnets: [10.244.0.0/16], dnsDomain: cluster.local } }';
     expect(short(text, { version: 14 })).toEqual(['1:12 deprecated-field cluster.network']);
-    expect(lintText(text, { version: 14 })[0]?.fix).toBe(
-      'take it out; what it says belongs in a KubeNetworkConfig document',
-    );
+    expect(lintText(text, { version: 14 })[0]?.fix).toBe('remove it; set the same in a KubeNetworkConfig document');
   });
 });
 
@@ -216,7 +214,7 @@ describe('what the user may have meant', () => {
     ['cluster: { network: { servicesubnets: [] } }', 'did you mean serviceSubnets?'],
     ['cluster: { nodeAnnotations: {} }', 'move it to machine.nodeAnnotations'],
     ['machine: {}\nkubelet: {}', 'move it to machine.kubelet'],
-    ['machine: { zzz: {} }', 'take it out'],
+    ['machine: { zzz: {} }', 'remove it'],
     ['machine: { kubelet: { nodeTaints: {} } }', 'move it to machine.nodeTaints'],
     [
       'machine: { kubelet: { register-with-taints: "a:NoSchedule" } }',
@@ -227,7 +225,7 @@ describe('what the user may have meant', () => {
     [document('KubeletConfig', 'maxPods: 200'), 'move it to config of a KubeletConfig document'],
     [document('KubeNodeConfig', 'nodeLabels: {}'), 'did you mean labels?'],
     [document('KubeletConfg', ''), 'did you mean KubeletConfig?'],
-    [document('Zzz', ''), 'take the document out'],
+    [document('Zzz', ''), 'remove the document'],
   ])('%j: %s', (text, fix) => {
     expect(lintText(text).map((finding) => finding.fix)).toEqual([fix]);
   });
@@ -261,4 +259,19 @@ it.each([0, 1, 2, 3])('Talos 1.%d is checked by the fields of the oldest version
 `;
   expect(short(text)).toEqual(short(text, { version: 3 }));
   expect(short(text)).toContainEqual(expect.stringContaining('unknown-field machine.nodeLabel'));
+});
+
+it.each([
+  { minor: 1, versions: 'Talos up to 1.3' },
+  { minor: 3, versions: 'Talos up to 1.3' },
+  { minor: 4, versions: 'Talos 1.4' },
+])('of Talos 1.$minor, it says "$versions"', ({ minor, versions }) => {
+  const text = `machine:
+  type: worker
+  nodeTaints: { gpu: NoSchedule }
+  kubelet: { extraConfig: { crashLoopBackOff: {} } }
+  install: { image: 'ghcr.io/siderolabs/installer:v1.${minor}.0' }
+`;
+  const reasons = lintText(text).map(({ reason }) => reason.split(/ (?:was|does) /)[0]);
+  expect(reasons).toEqual([versions, versions]);
 });
