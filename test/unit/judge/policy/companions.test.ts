@@ -40,6 +40,12 @@ it('the companions of a policy are those that select one of its nodes and set ta
   });
 });
 
+it('the companions are sorted by name, in any order of the nodes', () => {
+  const specs = { p: waiting, a: required, z: required };
+  expect(companionsOf(specs, ['p', 'a'], ['p', 'z'])).toEqual({ p: ['a', 'z'] });
+  expect(companionsOf(specs, ['p', 'z'], ['p', 'a'])).toEqual({ p: ['a', 'z'] });
+});
+
 it('the comparison is limited, however many policies select a node, and on however many kinds of nodes', () => {
   const names = Array.from({ length: 100 }, (_, index) => `p${index}`);
   const found = companionsOf(Object.fromEntries(names.map((name) => [name, waiting])), names);

@@ -6,6 +6,7 @@ import type { Taint } from '../../../../src/kubernetes/taint.ts';
 import { compileTaintPolicy } from '../../../../src/policy/compiled-taint-policy.ts';
 import type { ReadyWhen } from '../../../../src/policy/ready-when.ts';
 import type { TaintPolicySpec } from '../../../../src/policy/taint-policy.ts';
+import type { TaintRule } from '../../../../src/policy/taint-rule.ts';
 
 const NOW = new Date(1_000_000);
 const CONTROL_PLANE = 'node-role.kubernetes.io/control-plane';
@@ -159,6 +160,19 @@ describe('a name of readyWhen that no node has', () => {
     expect(idleWarnings(one, keysOf([]), { selected: 0, all: 0 })).toEqual([]);
   });
 
+  it('is not told after 32 other names', () => {
+    const rule = (types: readonly string[], index: number): TaintRule => ({
+      ...{ key: `key-${index}`, effect: 'NoSchedule', ensure: 'UntilReady' },
+      readyWhen: { conditions: types.map((type) => ({ type })) },
+    });
+    const unseen = (count: number) => {
+      const types = Array.from({ length: count }, (_, index) => ['Ready', `Other${index}`]);
+      return unseenKeys(policy({ mode: 'Restore', taints: types.map(rule) }), known);
+    };
+    expect(unseen(16)).toHaveLength(16);
+    expect(unseen(17)).toHaveLength(16);
+  });
+
   it('is not told if nodes have more names than are compared', () => {
     const conditions = Object.fromEntries(Array.from({ length: 2_001 }, (_, index) => [`Other${index}`, 'True']));
     const all = keysOf([{ ...node({}), conditions }] as never);
@@ -212,6 +226,14 @@ describe('a policy that is applied gets a warning', () => {
       [
         'no node has label Pool; did you mean pool?',
         `no node carries node-role.kubernetes.io/controlplane; did you mean ${CONTROL_PLANE}?`,
+      ],
+    ],
+    [
+      'about a taint that looks misspelled, and also that it selects no node',
+      { taints: [{ key: 'node-role.kubernetes.io/controlplane' }], ...pool('db') },
+      [
+        `no node carries node-role.kubernetes.io/controlplane; did you mean ${CONTROL_PLANE}?`,
+        'spec.nodeSelector selects none of 2 nodes',
       ],
     ],
     ['if it selects no node', { taints, ...pool('db') }, ['spec.nodeSelector selects none of 2 nodes']],

@@ -29,3 +29,9 @@ it.each([
   const meant = (key: string, known: string) => keysOf([carrying(known)]).taint.meantBy(key);
   expect([meant(one, other), meant(other, one)]).toEqual(is ? [other, one] : [undefined, undefined]);
 });
+
+it('a node without resources adds none to the keys that are compared', () => {
+  const resources = Array.from({ length: 2_000 }, (_, index) => `example.com/r-${index}`);
+  const { resource } = keysOf([carrying('a'), { ...carrying('a'), resources }]);
+  expect(resource.lacks('example.com/other')).toBe(true);
+});

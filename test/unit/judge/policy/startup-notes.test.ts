@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import type { DaemonSetView } from '../../../../src/judge/daemon-set-view.ts';
 import { collectCompanions } from '../../../../src/judge/policy/companions.ts';
-import { comparisonBudget } from '../../../../src/judge/policy/comparison-budget.ts';
+import { type ComparisonBudget, comparisonBudget } from '../../../../src/judge/policy/comparison-budget.ts';
 import { startupNotes } from '../../../../src/judge/policy/startup-notes.ts';
 import type { AllDaemonSets } from '../../../../src/policy/ready-when.ts';
 import type { TaintPolicySpec } from '../../../../src/policy/taint-policy.ts';
@@ -23,14 +23,19 @@ function notesOf(
   {
     others = {},
     isKnown = () => true,
-  }: { others?: Record<string, TaintPolicySpec>; isKnown?: (one: string) => boolean } = {},
+    budget = comparisonBudget(),
+  }: {
+    others?: Record<string, TaintPolicySpec>;
+    isKnown?: (one: string) => boolean;
+    budget?: ComparisonBudget;
+  } = {},
 ) {
   const { taintPolicies } = policySet({ taint: { ...others, p: spec } });
   const policy = taintPolicies.find(({ name }) => name === 'p');
   if (!policy) throw new Error('there is no policy');
   const companions = collectCompanions();
   companions.add(taintPolicies);
-  return startupNotes(policy, { daemonSets, isKnown, companions: companions.of(policy), budget: comparisonBudget() });
+  return startupNotes(policy, { daemonSets, isKnown, companions: companions.of(policy), budget });
 }
 
 describe('the notes about a startup taint that waits for all DaemonSets', () => {
@@ -74,6 +79,9 @@ describe('the notes about a startup taint that waits for all DaemonSets', () => 
     const text = 'spec.taints[0] does not wait for DaemonSet kube-system/a, which is being deleted';
     const deleted = { ...daemonSet('a'), deleting: true };
     expect(notesOf(waitingWith(SYSTEM, 'a'), [deleted])).toEqual({ warnings: [text], notes: [text] });
+    expect(notesOf(waitingWith(SYSTEM, 'a'), [deleted, { ...deleted, name: 'b' }]).notes).toEqual([
+      'spec.taints[0] does not wait for DaemonSets kube-system/a, kube-system/b, which are being deleted',
+    ]);
   });
 
   it('name the DaemonSets that do not tolerate another startup taint of the same nodes', () => {
@@ -102,6 +110,32 @@ describe('the notes about a startup taint that waits for all DaemonSets', () => 
       'spec.taints[0] does not wait for DaemonSet kube-system/e, which does not tolerate the taint',
       'spec.taints[0] does not wait for DaemonSet kube-system/g, which does not tolerate taint own:NoSchedule of this policy',
     ]);
+  });
+
+  it('compare a DaemonSet with eight other startup taints at most', () => {
+    const notesWith = (count: number) => {
+      const keys = Array.from({ length: count }, (_, index) => `tolerated-${index}`);
+      const one = daemonSet(
+        'b',
+        ['a', ...keys].map((key) => ({ key, operator: 'Exists' })),
+      );
+      const { taints } = waitingWith({}, ...keys, 'last');
+      const spec = waitingWith(SYSTEM, 'a');
+      const readyWhen = { conditions: [{ type: 'Ready' }] };
+      const others = taints.map((taint) => ({ ...taint, readyWhen }));
+      return notesOf({ ...spec, taints: [...spec.taints, ...others] }, [one]).notes;
+    };
+    expect(notesWith(7)).toEqual([
+      'spec.taints[0] does not wait for DaemonSet kube-system/b, which does not tolerate taint last:NoSchedule of this policy',
+    ]);
+    expect(notesWith(8)).toEqual([]);
+  });
+
+  it('name no DaemonSet for whose comparison the budget does not suffice', () => {
+    const one = [daemonSet('b', [{ key: 'other', operator: 'Exists' }])];
+    const found = (left: number) => notesOf(waitingWith(SYSTEM, 'a'), one, { budget: { left } }).notes.length;
+    expect(found(2)).toBe(1);
+    expect(found(1)).toBe(0);
   });
 
   it('compare a limited number of tolerations, whatever policies and DaemonSets have', () => {

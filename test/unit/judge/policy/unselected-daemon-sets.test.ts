@@ -125,4 +125,46 @@ describe('a DaemonSet that selects none of many nodes', () => {
     expect(first.faults).toBe(0);
     expect(await compared(OTHER_NODES, 1_000, budget)).toEqual({ comparisons: 0, faults: 0 });
   });
+
+  it('costs one for each age, label, term, requirement and value, and the whole budget may be used', async () => {
+    const found = daemonSet({
+      nodeSelector: { a: 'x', b: 'y' },
+      nodeAffinity: [
+        {
+          matchExpressions: [{ key: 'pool', operator: 'In', values: ['cpu', 'web', 'db'] }],
+          matchFields: [{ key: 'metadata.name', operator: 'In', values: ['n9'] }],
+        },
+      ],
+    });
+    const faultsWith = async (left: number) => {
+      const budget = { left };
+      const all = await unselectedDaemonSets(waitingWith(['a']), [node('n1')], surroundings(found, budget));
+      return { faults: all.length, left: budget.left };
+    };
+    // The age, the node, 2 labels, 1 term, 2 requirements and 4 values.
+    expect(await faultsWith(11)).toEqual({ faults: 1, left: 0 });
+    expect(await faultsWith(10)).toEqual({ faults: 0, left: -1 });
+  });
+
+  it('costs nothing for a rule that waits for no DaemonSet', async () => {
+    const rule: TaintRule = {
+      ...{ key: 'a', effect: 'NoSchedule', ensure: 'UntilReady' },
+      readyWhen: { conditions: [{ type: 'Ready' }] },
+    };
+    const [policy] = policySet({ taint: { p: { mode: 'Restore', taints: [rule] } } }).taintPolicies;
+    if (!policy) throw new Error('there is no policy');
+    const budget = { left: 100 };
+    expect(await unselectedDaemonSets(policy, [node('n1')], surroundings(OTHER_NODES, budget))).toEqual([]);
+    expect(budget.left).toBe(100);
+  });
+
+  it('reads no other rule once the ages have used up the budget', async () => {
+    let rounds = 0;
+    const letOthersRun = async () => {
+      rounds++;
+    };
+    const limited = { ...surroundings(OTHER_NODES, { left: 1 }), letOthersRun };
+    expect(await unselectedDaemonSets(waitingWith(keys), [node('n1')], limited)).toEqual([]);
+    expect(rounds).toBe(2);
+  });
 });
