@@ -29,9 +29,9 @@ export function mutateNode(update: JudgedUpdate): Decision<DesiredNode> {
   }
   const setOnSelection = byKubelet || !labelsChange ? [] : taintsOnSelection(request, restoredTaints, selecting);
   const taints = withTaints(restoredTaints, taintsOf(setOnSelection));
-  const exempt = rulings.filter((ruling) => !isForbidden(ruling) && enforcedExemptions(ruling).length > 0);
-  const allowRemoval = byKubelet ? node.allowRemoval : entriesAfter(update, exempt, taints);
-  const byExemption = exempt.flatMap((ruling) =>
+  const permitted = rulings.filter((ruling) => !isForbidden(ruling));
+  const allowRemoval = byKubelet ? node.allowRemoval : entriesAfter(update, permitted, taints);
+  const byExemption = permitted.flatMap((ruling) =>
     violationsOf(ruling, enforcedExemptions(ruling), removalOutcome('AllowedByExemption')),
   );
   if (restored.length + setOnSelection.length === 0 && allowRemoval === node.allowRemoval) return allow(byExemption);
@@ -55,19 +55,19 @@ export function mutateNode(update: JudgedUpdate): Decision<DesiredNode> {
 
 /**
  * The annotation `allow-removal` after an update.
- * @param exempt the removals of which enforced policies exempt the requester
+ * @param permitted the removals that no enforced policy forbids
  * @param taints of the node after the update
  */
 function entriesAfter(
   { request, changes, selecting }: Pick<JudgedUpdate, 'request' | 'changes' | 'selecting'>,
-  exempt: readonly Ruling[],
+  permitted: readonly Ruling[],
   taints: readonly Taint[],
 ): string | undefined {
-  const valueByTaint = valuesAmong(taints, taintsOf(exempt));
+  const valueByTaint = valuesAmong(taints, taintsOf(permitted));
   return rewriteAllowRemoval(request.node.allowRemoval, {
     // A request that adds a taint ends the entry for it.
     entriesEnded: changes.added.filter((taint) => isProtectedBy(selecting, taint)),
-    more: taintsOf(exempt.filter((ruling) => staysOff(ruling, request, valueByTaint, selecting))),
+    more: taintsOf(permitted.filter((ruling) => staysOff(ruling, request, valueByTaint, selecting))),
   });
 }
 

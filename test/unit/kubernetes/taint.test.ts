@@ -2,6 +2,7 @@ import { describe, expect, it } from 'vitest';
 import {
   formatTaint,
   parseTaint,
+  repels,
   sameTaint,
   type Taint,
   taintsOnlyIn,
@@ -113,6 +114,15 @@ it.each([
   { other: { ...gpu, key: 'other' }, same: false },
 ])('sameTaint goes by key and effect: $other.key=$other.value:$other.effect is the same: $same', ({ other, same }) => {
   expect(sameTaint(gpu, other)).toBe(same);
+});
+
+it.each([
+  { effect: 'NoSchedule', expected: true },
+  { effect: 'NoExecute', expected: true },
+  { effect: 'PreferNoSchedule', expected: false },
+  { effect: 'NoSuchEffect', expected: false },
+])('a taint with the effect $effect keeps pods of DaemonSets off nodes: $expected', ({ effect, expected }) => {
+  expect(repels({ effect })).toBe(expected);
 });
 
 describe('withTaints', () => {

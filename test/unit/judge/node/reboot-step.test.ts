@@ -107,7 +107,9 @@ describe('a node that has rebooted', () => {
     },
     { why: 'has the record of this boot: the taint was removed in it', node: { startupBoot: { bootId: 'B' } } },
   ])('$why', ({ node: of, specs, writes }) => {
-    expect(written(node(of), { policies: policies(specs), blockers: () => WAITS })).toBe(writes);
+    const facts = { policies: policies(specs), blockers: () => WAITS };
+    expect(written(node(of), facts)).toBe(writes);
+    expect(step(node(of), facts).hasBootToWrite).toBe(writes !== undefined);
   });
 
   it('is left to a version that knows all parts of the policy', () => {

@@ -4,6 +4,7 @@ import { awaitedOn, type DaemonPodOnNode, daemonSetBlockers } from '../../../../
 const CREATED = Date.parse('2026-11-22T12:00:00Z');
 const TAINT = { key: 'example.com/network', effect: 'NoSchedule' };
 const OTHER = { key: 'example.com/gpu', effect: 'NoSchedule' };
+const OTHER_NUMBER = { ...OTHER, value: '2' };
 const CILIUM = { namespace: 'kube-system', name: 'cilium' };
 
 const pod = (more: Partial<DaemonPodOnNode> = {}): DaemonPodOnNode => ({
@@ -119,6 +120,31 @@ describe('a DaemonSet on a node', () => {
     expect(problems([], { nodeSelector: { a: '', b: '' } })).toEqual([
       `${NAME}: it does not select the node: nodeSelector requires a=, the node has none, nodeSelector requires b=, the node has none`,
     ]);
+  });
+
+  it.each<{ why: string; tolerations: object[]; pods?: DaemonPodOnNode[]; keptOff: object | undefined }>([
+    { why: 'nothing', tolerations: [{ operator: 'Exists' }], keptOff: undefined },
+    { why: 'the taints that it does not tolerate', tolerations: [], keptOff: { by: [TAINT, OTHER_NUMBER] } },
+    {
+      why: 'no taint that it may tolerate',
+      tolerations: [{ key: OTHER.key, operator: 'Gt', value: '1' }],
+      keptOff: { by: [TAINT] },
+    },
+    { why: 'nothing once it has a pod', tolerations: [], pods: [pod({ isReady: false })], keptOff: undefined },
+  ])('names what keeps its pods off: $why', ({ tolerations, pods = [], keptOff }) => {
+    const value = {
+      ...CILIUM,
+      nodeName: '',
+      nodeSelector: {},
+      nodeAffinity: undefined,
+      hostNetwork: false,
+      deleting: false,
+      tolerations,
+    };
+    const node = { name: 'n', labels: {}, taints: [TAINT, OTHER_NUMBER], createdAt: CREATED };
+    const awaited = awaitedOn([CILIUM], node, () => ({ uid: 'cilium-uid', value }));
+    const found = daemonSetBlockers(awaited, node, pods).map((one) => one.keptOff);
+    expect(found).toEqual([keptOff && { name: 'kube-system/cilium', ...keptOff }]);
   });
 
   it('says which taint keeps its pod off, and takes a pod that is there', () => {
