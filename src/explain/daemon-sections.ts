@@ -56,12 +56,12 @@ export function placeSection(head: string, { places }: PoliciesOnDaemon): Sectio
   };
 }
 
-function whyOf({ state, by }: TolerationOnDaemon): string {
+function whyOf({ state, by, cutShortBy }: TolerationOnDaemon): string {
   switch (state) {
     case 'own':
       return 'no policy requires it';
     case 'required':
     case 'missing':
-      return `required by ${namedBy(by)}`;
+      return `required by ${namedBy(by)}${cutShortBy ? `, but its own ${cutShortBy.join(' and ')} comes first` : ''}`;
   }
 }

@@ -21,7 +21,7 @@ import {
 } from './daemon-explained.ts';
 import { leftAloneLines, placeSection, policySection, tolerationSection } from './daemon-sections.ts';
 import type { FormattedExplanation, Section, Step } from './display.ts';
-import { type PoliciesOnDaemonSet, policiesOnDaemonSet } from './policies-on-daemon.ts';
+import { type PoliciesOnDaemonSet, policiesOnDaemonSet, type TolerationOnDaemon } from './policies-on-daemon.ts';
 import { namedBy, type PolicyField } from './policy-field.ts';
 import { notesOnUnusable } from './policy-problems.ts';
 import { closing, filled } from './sections.ts';
@@ -115,12 +115,14 @@ function missingTable({ missingPods }: DaemonSetExplanation): Section {
  * The one thing to do. The order is the rule:
  * 1. What keeps every policy from adding tolerations: the annotation, too many tolerations, --audit.
  * 2. Tolerations that a policy of mode Mutate requires, that no policy requires yet, or that only a policy of mode Audit requires.
- * 3. Problems of policies, evictions, and pods that are missing where no taint keeps them off.
+ * 3. Problems of policies, evictions, pods that are missing where no taint keeps them off, and its own tolerations that end before those of policies.
  * 4. Gaps that no policy can close, and taints that are removed without a user.
  */
 function nextStep(explained: DaemonSetExplanation): Step {
   const { tolerations, permanentTaints, waiting, notRequired, missingPods, problems, remedy } = explained;
-  const lacking = tolerations.flatMap(({ state, by }) => (state === 'missing' ? by : []));
+  const missing = tolerations.filter(({ state }) => state === 'missing');
+  const cutShort = missing.filter(({ cutShortBy }) => cutShortBy);
+  const lacking = missing.filter(({ cutShortBy }) => !cutShortBy).flatMap(({ by }) => by);
   const lackingByMutate = lacking.filter(({ mode }) => mode === 'Mutate');
   const hasGaps = permanentTaints.length > 0;
 
@@ -134,6 +136,7 @@ function nextStep(explained: DaemonSetExplanation): Step {
   if (problems.length > 0) return DOCTOR;
   if (isEvicted(explained)) return endEvictions(explained);
   if (missingPods.length > 0) return readEvents(explained);
+  if (cutShort.length > 0) return lengthen(cutShort);
   if (hasGaps) return { note: `no policy can name it or the taint: if it is meant to run there, ${ADD_IT_THERE}` };
   if (waiting.length > 0) return waitForRemoval(explained);
   return { note: 'nothing: no taint keeps it off a node' };
@@ -177,6 +180,14 @@ function endEvictions({ addedAgain }: DaemonSetExplanation): Step {
       ? `remove tolerationSeconds from ${first}, or the toleration if it is not meant to run there`
       : `in TolerationPolicy ${namedBy(addedAgain)}, remove tolerationSeconds, or the toleration if its DaemonSets are not meant to run there. Then do the same in the DaemonSet, for ${first}`;
   return { note: `its pods are evicted repeatedly: ${change}` };
+}
+
+function lengthen(cutShort: readonly TolerationOnDaemon[]): Step {
+  const own = new Set(cutShort.flatMap(({ cutShortBy = [] }) => cutShortBy));
+  const required = new Set(cutShort.map(({ toleration, by }) => `${toleration} is required by ${namedBy(by)}`));
+  return {
+    note: `change tolerationSeconds in the DaemonSet, in ${[...own].join(' and ')}: ${[...required].join('; ')}`,
+  };
 }
 
 function readEvents({ namespace, name }: NamespacedName): Step {

@@ -1,10 +1,17 @@
 import { groupsBy } from '../collections/groups-by.ts';
 import { startupRulesOf } from '../coverage/startup-rules.ts';
 import { taintsAlone } from '../coverage/taints-alone.ts';
-import { type DaemonSetView, hasTooManyTolerations, optsOut } from '../judge/daemon-set-view.ts';
-import { missingOnRunning } from '../judge/request/daemon-set.ts';
+import { type DaemonSetView, hasTooManyTolerations, isLeftAlone, optsOut } from '../judge/daemon-set-view.ts';
+import { type LackedTolerations, lackedByRunning } from '../judge/request/daemon-set.ts';
 import type { Taint } from '../kubernetes/taint.ts';
-import { equalToleration, formatToleration, type Toleration, tolerates } from '../kubernetes/toleration.ts';
+import {
+  equalToleration,
+  formatSeconds,
+  formatToleration,
+  secondsOf,
+  type Toleration,
+  tolerates,
+} from '../kubernetes/toleration.ts';
 import { virtualNodeLabel } from '../kubernetes/virtual-node.ts';
 import { compileDaemonSetSelection, type SelectableDaemonSet } from '../policy/daemon-set-selection.ts';
 import { isForDaemonSets, modeOf, type Policy, type RecoveryPolicy, type TolerationPolicy } from '../policy/policy.ts';
@@ -40,6 +47,8 @@ export interface TolerationOnDaemon {
   /** `own`: no policy requires it. `required`: a policy requires it. `missing`: a policy requires it, and the DaemonSet lacks it. */
   readonly state: 'own' | 'required' | 'missing';
   readonly by: readonly PolicyField[];
+  /** The tolerations of the DaemonSet that come first and end earlier, if that is why it is missing. */
+  readonly cutShortBy?: readonly string[];
 }
 
 /** Nodes with the same outcome for pods. */
@@ -77,7 +86,7 @@ export interface PoliciesOnDaemonSet extends PoliciesOnDaemon {
   readonly tooManyTolerations: boolean;
   /** Those of {@link PoliciesOnDaemon.permanentTaints} that the tolerations of policies of any mode do not match. */
   readonly notRequired: readonly Taint[];
-  /** The tolerations of policies in mode Mutate for the taints that evict its pods: they are added again to a DaemonSet without them. */
+  /** The tolerations with seconds of policies in mode Mutate for the taints that evict its pods: they are added again to a DaemonSet without them. */
   readonly addedAgain: readonly PolicyField[];
 }
 
@@ -102,7 +111,7 @@ export function policiesOnDaemonSet(
   const requiring = requiringFor(daemonSet, compiled);
   const required = requiring.flatMap(({ tolerations }) => tolerations.map(({ value }) => value));
   const evicting = places.flatMap(({ evictedBy }) => evictedBy);
-  const adding = optsOut(daemonSet) ? [] : requiring.filter(({ mode }) => mode === 'Mutate');
+  const adding = isLeftAlone(daemonSet) ? [] : requiring.filter(({ mode }) => mode === 'Mutate');
   return {
     audit,
     optsOut: optsOut(daemonSet),
@@ -114,10 +123,9 @@ export function policiesOnDaemonSet(
     permanentTaints,
     waiting,
     notRequired: permanentTaints.filter((taint) => !required.some((toleration) => tolerates(toleration, taint))),
-    addedAgain: adding.flatMap(({ name, mode, tolerations }) =>
-      tolerations
-        .filter(({ value }) => evicting.some((taint) => tolerates(value, taint)))
-        .map(({ field }) => ({ policy: name, mode, field })),
+    addedAgain: fieldsWith(
+      adding,
+      (value) => Number.isFinite(secondsOf(value)) && evicting.some((taint) => tolerates(value, taint)),
     ),
   };
 }
@@ -174,22 +182,36 @@ function tolerationsOn(
 ): TolerationOnDaemon[] {
   const requiring = requiringFor(daemonSet, compiled);
   const found = carried.map((toleration): TolerationOnDaemon => {
-    const by = requiring.flatMap(({ name, mode, tolerations }) =>
-      tolerations
-        .filter(({ value }) => equalToleration(value, toleration))
-        .map(({ field }) => ({ policy: name, mode, field })),
-    );
+    const by = fieldsWith(requiring, (value) => equalToleration(value, toleration));
     return { toleration: formatToleration(toleration), state: by.length > 0 ? 'required' : 'own', by };
   });
-  const violations = missingOnRunning({ ...daemonSet, tolerations: carried }, compiled);
-  const missing = [...Map.groupBy(violations, ({ subject }) => subject)].map(
-    ([toleration, of]): TolerationOnDaemon => ({
-      toleration,
-      state: 'missing',
-      by: of.map(({ policy, mode, field }) => ({ policy, mode, field })),
-    }),
+  const { missing, cutShort } = lackedByRunning({ ...daemonSet, tolerations: carried }, compiled);
+  const fieldsOf = (alike: LackedTolerations['missing']) =>
+    alike.map(({ policy: { name, mode }, field }) => ({ policy: name, mode, field }));
+  return [
+    ...found,
+    ...[...Map.groupBy(missing, ({ toleration }) => formatToleration(toleration))].map(
+      ([toleration, alike]): TolerationOnDaemon => ({ toleration, state: 'missing', by: fieldsOf(alike) }),
+    ),
+    ...[...Map.groupBy(cutShort, ({ required }) => formatSeconds(required.toleration))].map(
+      ([toleration, alike]): TolerationOnDaemon => ({
+        toleration,
+        state: 'missing',
+        by: fieldsOf(alike.map(({ required }) => required)),
+        cutShortBy: [...new Set(alike.map(({ by }) => formatSeconds(by)))],
+      }),
+    ),
+  ];
+}
+
+/** The fields of the policies with such tolerations. */
+function fieldsWith(
+  policies: ReturnType<typeof requiringFor>,
+  isMeant: (toleration: Toleration) => boolean,
+): PolicyField[] {
+  return policies.flatMap(({ name, mode, tolerations }) =>
+    tolerations.filter(({ value }) => isMeant(value)).map(({ field }) => ({ policy: name, mode, field })),
   );
-  return [...found, ...missing];
 }
 
 /** The TolerationPolicies that require tolerations of the DaemonSet. */

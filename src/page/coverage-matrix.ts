@@ -7,7 +7,7 @@ import { partlyText, traitsOf } from '../coverage/node-traits.ts';
 import { type StartupRules, startupRulesOf } from '../coverage/startup-rules.ts';
 import { compileNodeCoverage, type NodeCoverage, type TaintsAlone } from '../coverage/taints-alone.ts';
 import { hasTooManyTolerations, optsOut } from '../judge/daemon-set-view.ts';
-import { missingOnRunning } from '../judge/request/daemon-set.ts';
+import { lackedByRunning } from '../judge/request/daemon-set.ts';
 import { NEW_ROLE, OLD_ROLE } from '../kubernetes/roles.ts';
 import { formatTaint } from '../kubernetes/taint.ts';
 import { tolerates } from '../kubernetes/toleration.ts';
@@ -120,12 +120,12 @@ function remedyFor(
   return gapRemedy(findGaps([daemonSet], covered), policies, daemonSet.isCritical);
 }
 
-/** Whether a policy of mode Mutate requires tolerations that the DaemonSet lacks. */
+/** Whether a policy of mode Mutate adds tolerations to the DaemonSet at its next rollout. */
 function lacksToleration(daemonSet: ClusterDaemonSet, tolerationPolicies: PolicySet['tolerationPolicies']): boolean {
-  return missingOnRunning(daemonSet, { tolerationPolicies: mutating(tolerationPolicies) }).length > 0;
+  return lackedByRunning(daemonSet, { tolerationPolicies: mutating(tolerationPolicies) }).missing.length > 0;
 }
 
-/** The same list each time: {@link missingOnRunning} keeps what a list of policies requires. */
+/** The same list each time: {@link lackedByRunning} keeps what a list of policies requires. */
 const mutating = oncePer((policies: readonly CompiledTolerationPolicy[]) =>
   policies.filter(({ mode }) => mode === 'Mutate'),
 );

@@ -32,7 +32,8 @@ export function explainCommand(exit: (code: number) => void): Command {
 Reads the object, nodes, policies and Events, with your own rights. taintkeeper need not be running.
 
 Exit code: 0 no required taint or toleration is missing, no permanent taint keeps the DaemonSet off a node, and the pod is scheduled;
-1 one of these does not hold, such as for a pod that lacks CPU; 2 could not determine the state (connection or permission error).
+1 otherwise, for example if a pod is not scheduled because no node has enough CPU; 2 could not determine the state
+(connection or permission error).
 
 Examples:
   taintkeeper explain node gpu-7

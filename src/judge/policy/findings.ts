@@ -9,7 +9,7 @@ import type { DaemonSetView } from '../daemon-set-view.ts';
 import { carriedUntilReady, isDeclaredTaint } from '../declared-taints.ts';
 import { nodeDrift } from '../node-drift.ts';
 import type { NodeView } from '../node-view.ts';
-import { missingOnRunning } from '../request/daemon-set.ts';
+import { lackedByRunning, lacksAny } from '../request/daemon-set.ts';
 
 // The objects that the status of a policy counts: those that it selects, and those that violate it. First nodes, then DaemonSets and pods.
 
@@ -58,7 +58,7 @@ export function daemonSetFindings(
     matched: selected.length,
     violators: latestFirst(
       selected
-        .filter((daemonSet) => missingOnRunning(daemonSet, policies).length > 0)
+        .filter((daemonSet) => lacksAny(lackedByRunning(daemonSet, policies)))
         .map(({ namespace, name }) => `${namespace}/${name}`),
       before,
     ),

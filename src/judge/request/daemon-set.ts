@@ -101,12 +101,42 @@ export function judgeRunningDaemonSet(
   return allow(missingIn(daemonSet, needs).map((one) => tolerationViolation(one, missingOutcome('Reported'))));
 }
 
+/** What a DaemonSet lacks of the tolerations that policies require. */
+export interface LackedTolerations {
+  readonly missing: readonly DeclaredToleration[];
+  /** Those that it tolerates for a shorter time. */
+  readonly cutShort: readonly CutShortToleration[];
+}
+
+export interface CutShortToleration {
+  readonly required: DeclaredToleration;
+  /** The toleration of the DaemonSet that comes first, so that adding another one has no effect. */
+  readonly by: Toleration;
+}
+
+const LACKS_NOTHING: LackedTolerations = { missing: [], cutShort: [] };
+
 /**
- * What validation reports of a running DaemonSet, however many tolerations it has.
+ * What a running DaemonSet lacks, however many tolerations it has. One that opts out or is being deleted lacks nothing.
  * @param daemonSet as the leader keeps it, so that its size is limited
  */
-export function missingOnRunning(daemonSet: DaemonSetView, policies: TolerationPolicies): readonly Violation[] {
-  return isLeftAlone(daemonSet) ? [] : reportMissing(daemonSet, policies).violations;
+export function lackedByRunning(daemonSet: DaemonSetView, policies: TolerationPolicies): LackedTolerations {
+  return isLeftAlone(daemonSet) ? LACKS_NOTHING : lackedBy(daemonSet, policies);
+}
+
+export function lacksAny({ missing, cutShort }: LackedTolerations): boolean {
+  return missing.length + cutShort.length > 0;
+}
+
+function lackedBy(daemonSet: DaemonSetView, policies: TolerationPolicies): LackedTolerations {
+  const { needs } = declaredTolerations(policies.tolerationPolicies, (policy) => policy.selectsDaemonSet(daemonSet));
+  return {
+    missing: missingIn(daemonSet, needs),
+    cutShort: needs.flatMap((need) => {
+      const by = cutShortBy(daemonSet.tolerations, need);
+      return by ? [{ required: need.required, by }] : [];
+    }),
+  };
 }
 
 /** Returns the same list each time, because {@link declaredTolerations} caches by list. */
@@ -119,17 +149,11 @@ function validateDaemonSet(request: DaemonSetRequest, policies: TolerationPolici
 }
 
 function reportMissing(daemonSet: DaemonSetView, policies: TolerationPolicies): Decision<never> {
-  const { tolerations } = daemonSet;
-  const { needs } = declaredTolerations(policies.tolerationPolicies, (policy) => policy.selectsDaemonSet(daemonSet));
-  const missing = missingIn(daemonSet, needs);
-  const cut = needs.flatMap((need) => {
-    const by = cutShortBy(tolerations, need);
-    return by ? [{ required: need.required, by }] : [];
-  });
+  const { missing, cutShort } = lackedBy(daemonSet, policies);
   // A toleration with too short a time is reported in every mode, and never changed.
   const outcomeOf = ({ policy }: DeclaredToleration) =>
     missingOutcome(policy.mode === 'Audit' ? 'Audited' : 'Reported');
-  const uncertain = uncertainAmong(tolerations);
+  const uncertain = uncertainAmong(daemonSet.tolerations);
   const missingText = (one: DeclaredToleration, what: string) =>
     `${source(one)}${one.policy.mode === 'Audit' ? ', Audit' : ''}: toleration ${what} is missing`;
   const warning = (one: DeclaredToleration) =>
@@ -139,14 +163,14 @@ function reportMissing(daemonSet: DaemonSetView, policies: TolerationPolicies): 
       ...missing.map((one) =>
         tolerationViolation(one, isOnTrial(one.policy) ? onTrial(missingOutcome('Added')) : outcomeOf(one)),
       ),
-      ...cut.map(({ required }) => ({
+      ...cutShort.map(({ required }) => ({
         ...tolerationViolation(required, outcomeOf(required)),
         subject: formatSeconds(required.toleration),
       })),
     ],
     [
       ...missing.flatMap((one) => [warning(one), ...unsupportedOperatorWarnings(uncertain, one)]),
-      ...cut.flatMap(({ required, by }) => [
+      ...cutShort.flatMap(({ required, by }) => [
         missingText(required, formatSeconds(required.toleration)),
         `toleration ${formatSeconds(by)} comes first: change its tolerationSeconds in the DaemonSet`,
       ]),

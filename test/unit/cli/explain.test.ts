@@ -237,7 +237,7 @@ describe('a DaemonSet that no policy gives its toleration: what to do', () => {
 
 describe('a DaemonSet that tolerates a NoExecute taint for some seconds', () => {
   const spec = { tolerations: [{ key: 'gpu', operator: 'Exists', tolerationSeconds: 60 }] };
-  const more = {
+  const evictedRepeatedly = {
     '/api/v1/nodes': [node('n1', [{ key: 'gpu', effect: 'NoExecute' }]), node('n2', [])],
     '/apis/taintkeeper.dev/v1alpha1/tolerationpolicies': [],
     [DAEMON_SET_PATH]: {
@@ -248,7 +248,7 @@ describe('a DaemonSet that tolerates a NoExecute taint for some seconds', () => 
   };
 
   it('is evicted repeatedly', async () => {
-    const { stdout } = await explain(['daemonset', 'ns/a'], more);
+    const { stdout } = await explain(['daemonset', 'ns/a'], evictedRepeatedly);
     expect(stdout).toMatch(
       /^NODES +WHICH +RUNS +WHY\n1 +n1 +for a while +taint gpu:NoExecute evicts each pod after 60 s$/m,
     );
@@ -258,7 +258,7 @@ describe('a DaemonSet that tolerates a NoExecute taint for some seconds', () => 
       ['daemonset', 'ns/a'],
       ['pod', 'ns/a-1'],
     ]) {
-      const data = JSON.parse((await explain([...object, '-o', 'json'], more)).stdout);
+      const data = JSON.parse((await explain([...object, '-o', 'json'], evictedRepeatedly)).stdout);
       expect(data).not.toHaveProperty('addedAgain');
       expect(data.places[0]).toEqual({
         nodes: ['n1'],
@@ -270,8 +270,9 @@ describe('a DaemonSet that tolerates a NoExecute taint for some seconds', () => 
   });
 
   const toleration = { key: 'gpu', operator: 'Exists', effect: 'NoExecute', tolerationSeconds: 60 };
-  const gpuPolicy = (mode: string, daemonSets: object = { namespaces: ['ns'] }) =>
-    policy('gpu', { mode, daemonSets, tolerations: [{ ...toleration, key: 'other' }, toleration] });
+  const gpuPolicy = (mode: string, daemonSets: object = { namespaces: ['ns'] }, required: object = toleration) =>
+    policy('gpu', { mode, daemonSets, tolerations: [{ ...toleration, key: 'other' }, required] });
+  const withoutSeconds = { key: 'gpu', operator: 'Exists', effect: 'NoExecute' };
   const inDaemonSet =
     'remove tolerationSeconds from its first toleration that matches the taint above, or the toleration if it is not meant to run there';
 
@@ -284,6 +285,11 @@ describe('a DaemonSet that tolerates a NoExecute taint for some seconds', () => 
       next: 'in TolerationPolicy gpu (Mutate, spec.tolerations[1]), remove tolerationSeconds, or the toleration if its DaemonSets are not meant to run there. Then do the same in the DaemonSet, for its first toleration that matches the taint above',
     },
     {
+      where: 'that of the policy has no seconds',
+      policies: [gpuPolicy('Mutate', undefined, withoutSeconds)],
+      next: inDaemonSet,
+    },
+    {
       where: 'policies leave it alone',
       policies: [gpuPolicy('Mutate')],
       annotations: { 'taintkeeper.dev/ignore': 'true' },
@@ -292,7 +298,7 @@ describe('a DaemonSet that tolerates a NoExecute taint for some seconds', () => 
   ])('is evicted because of a toleration of a policy: $where', async ({ policies, annotations = {}, next }) => {
     const tolerations = [{ ...toleration, key: 'other' }, toleration];
     const { stdout } = await explain(['daemonset', 'ns/a'], {
-      ...more,
+      ...evictedRepeatedly,
       '/apis/taintkeeper.dev/v1alpha1/tolerationpolicies': policies,
       [DAEMON_SET_PATH]: {
         metadata: { namespace: 'ns', name: 'a', uid: 'u', annotations },
@@ -304,11 +310,37 @@ describe('a DaemonSet that tolerates a NoExecute taint for some seconds', () => 
     );
   });
 
+  it.each(['Mutate', 'Audit'])(
+    'ends a toleration before that of a policy of mode %s: no rollout helps',
+    async (mode) => {
+      const { code, stdout } = await explain(['daemonset', 'ns/a'], {
+        ...evictedRepeatedly,
+        '/api/v1/nodes': [node('n2', [])],
+        '/apis/taintkeeper.dev/v1alpha1/tolerationpolicies': [gpuPolicy(mode, undefined, withoutSeconds)],
+        [DAEMON_SET_PATH]: {
+          metadata: { namespace: 'ns', name: 'a', uid: 'u' },
+          spec: {
+            selector: { matchLabels: { app: 'a' } },
+            template: { spec: { tolerations: [{ ...toleration, key: 'other' }, toleration] } },
+          },
+        },
+      });
+      const by = `required by gpu (${mode}, spec.tolerations[1])`;
+      expect(code).toBe(1);
+      expect(stdout).toContain(
+        `gpu:NoExecute without tolerationSeconds  missing   ${by}, but its own gpu:NoExecute for 60 s comes first\n`,
+      );
+      expect(stdout).toContain(
+        `\nnext: change tolerationSeconds in the DaemonSet, in gpu:NoExecute for 60 s: gpu:NoExecute without tolerationSeconds is ${by}\n`,
+      );
+    },
+  );
+
   it.each([
     { pod: 'a-1', where: 'on the node with the taint', next: 'taintkeeper explain daemonset ns/a' },
     { pod: 'a-2', where: 'on another node', next: 'nothing: it is scheduled' },
   ])('has a pod $where: $next', async ({ pod, next }) => {
-    expect((await explain(['pod', `ns/${pod}`], more)).stdout).toContain(`next: ${next}\n`);
+    expect((await explain(['pod', `ns/${pod}`], evictedRepeatedly)).stdout).toContain(`next: ${next}\n`);
   });
 });
 

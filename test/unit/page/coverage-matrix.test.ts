@@ -229,6 +229,17 @@ it.each([
   { why: 'a node-critical daemon is kept off', given: CRITICAL, gap: true },
   { why: 'a policy requires what it lacks', given: {}, policies: tolerating(GPU.key), gap: true },
   { why: 'a taint of the pool keeps it off', given: {}, gap: undefined },
+  {
+    why: 'a taint of the pool keeps it off, and a policy requires a toleration of its own for longer',
+    given: {
+      tolerations: [
+        { key: 'maintenance', operator: 'Exists', effect: 'NoSchedule' },
+        { key: 'maintenance', operator: 'Exists', effect: 'NoExecute', tolerationSeconds: 60 },
+      ],
+    },
+    policies: tolerating('maintenance'),
+    gap: undefined,
+  },
   { why: 'it opts out', given: { ...CRITICAL, annotations: { 'taintkeeper.dev/ignore': 'true' } }, gap: undefined },
   { why: 'it runs everywhere', given: { ...CRITICAL, tolerations: [{ operator: 'Exists' }] }, gap: undefined },
 ])('says whether that is a gap: $why', async ({ given, policies, gap }) => {
