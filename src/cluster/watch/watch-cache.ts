@@ -172,17 +172,11 @@ export function watchResource<T>(options: WatchOptions<T>): WatchCache<T> {
     synced.resolve();
   }
 
-  /**
-   * The list and the watch after it in one request. If it is not complete, pages follow: an API server whose cache is behind etcd answers the next
-   * stream no better.
-   */
+  /** The list and the watch after it in one request. */
   async function stream(): Promise<void> {
-    mayStream = false;
     try {
       await watch(undefined);
     } catch (error) {
-      // For pages, it is another right that is missing.
-      if (isForbidden(error)) mayStream = true;
       if (!refusesInitialEvents(error)) throw error;
       withoutStreams.add(client);
     }
@@ -245,6 +239,8 @@ export function watchResource<T>(options: WatchOptions<T>): WatchCache<T> {
       const lastedMs = openedAt === undefined ? Number.POSITIVE_INFINITY : performance.now() - openedAt;
       endOfWatch(from, lastedMs, timeoutSeconds * 1_000);
     } catch (error) {
+      // Pages follow a list that is not complete: an API server whose cache is behind etcd answers the next stream no better. They need another right.
+      if (initial) mayStream = isForbidden(error);
       if (openedAt !== undefined) position = afterBreak(position, from);
       throw error;
     } finally {

@@ -44,7 +44,7 @@ export function trackNodeEvents({ kept, problems, recordEvent, metrics, log }: N
   /** The missing taints that were recorded, by the name of the node. */
   const recorded = kept.map<ReadonlySet<string>>();
   /** The same for startup taints that the leader leaves alone. */
-  const recordedConflicts = kept.map<ReadonlySet<string>>();
+  const recordedLeftAlone = kept.map<ReadonlySet<string>>();
   const record = recordOnNode(recordEvent, log);
   /** @returns what the Event on the Node says */
   const recordMissing = (entry: Entry<ClusterNode>, missingTaint: MissingTaint): string => {
@@ -60,7 +60,7 @@ export function trackNodeEvents({ kept, problems, recordEvent, metrics, log }: N
   };
 
   return {
-    has: (name) => recorded.has(name) || recordedConflicts.has(name),
+    has: (name) => recorded.has(name) || recordedLeftAlone.has(name),
     recordBlocked(entry, missing) {
       const blocked = missing.filter(({ blockedBy }) => blockedBy !== undefined);
       const before = recorded.get(entry.name);
@@ -84,12 +84,12 @@ export function trackNodeEvents({ kept, problems, recordEvent, metrics, log }: N
         const by = otherWriter === undefined ? '' : `, last by ${otherWriter}`;
         return `pauses ${pausing} startup taint ${formatTaint(taint)}: another writer ${opposing} it repeatedly${by}`;
       });
-      const before = recordedConflicts.get(entry.name);
+      const before = recordedLeftAlone.get(entry.name);
       for (const note of notes.filter((one) => !before?.has(one))) {
         record(entry, { type: 'Warning', reason: 'TaintConflict', action: 'LeaveTaint', note });
       }
-      if (notes.length === 0) recordedConflicts.delete(entry.name);
-      else recordedConflicts.set(entry.name, new Set(notes));
+      if (notes.length === 0) recordedLeftAlone.delete(entry.name);
+      else recordedLeftAlone.set(entry.name, new Set(notes));
     },
     recordWritten(entry, { set, expired }) {
       for (const text of new Set(set.map(({ taint }) => formatTaint(taint)))) {

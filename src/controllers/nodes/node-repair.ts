@@ -134,7 +134,7 @@ export function startNodeRepair(run: Run, options: NodeRepairOptions): NodeRepai
     }
     const step = steps.takeStep(entry);
     // What was recorded may have ended, also by a repair in progress.
-    if (needsWorker(step) || hasProblems(name, parts) || queue.isInProgress(name)) add(name);
+    if (needsWorker(step) || isTracked(name, parts) || queue.isInProgress(name)) add(name);
     else if (step.nextInMs !== undefined) queue.add(name, step.nextInMs);
   }
 
@@ -172,7 +172,7 @@ function needsWorker({ drift, startup, leftAlone, desired }: NodeStep): boolean 
   return drift.missing.length + startup.waiting.length + leftAlone.length > 0 || desired !== undefined;
 }
 
-function hasProblems(name: string, { nodeEvents, problems, startup }: Parts): boolean {
+function isTracked(name: string, { nodeEvents, problems, startup }: Parts): boolean {
   return nodeEvents.has(name) || problems.has(name) || startup.isTracked(name);
 }
 
@@ -189,15 +189,15 @@ async function repair(entry: NodeEntry, parts: Parts): Promise<number | undefine
   // The Node may have changed since it was queued.
   const step = steps.takeStep(entry);
   startup.noteWaiting(entry, step.startup);
-  // First: a write takes over the taints, and the API server forgets their last writer. A failed read does not delay the repair.
+  // First: a write takes over the taints, and the API server forgets their last writer. A read that fails does not prevent the write.
   const [conflictsSet] = await Promise.allSettled([problems.setConflicts(name, step.memoryIfUnwritten.conflicts)]);
   const result = await write(entry, step, parts);
   if (result === undefined || result === 'Written') {
     clearRepairFault(name, step, parts);
     clearStartupFault(name, step, parts);
   }
-  if (conflictsSet.status === 'rejected') throw conflictsSet.reason;
   problems.setWouldEvict(name, entry.value.taints, step.drift.missing);
+  if (conflictsSet.status === 'rejected') throw conflictsSet.reason;
   nodeEvents.recordBlocked(entry, step.drift.missing);
   nodeEvents.recordLeftAlone(entry, step.leftAlone);
   return result === 'Outdated' || result === 'Undone' ? CONFLICT_PAUSE_MS : step.nextInMs;

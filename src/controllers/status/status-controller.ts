@@ -97,11 +97,7 @@ export function startPolicyStatus(run: Run, options: PolicyStatusOptions): Contr
     const found = evaluation.policies.map((one) => [one.policy.uid, one] as const);
     evaluated = new Map([...evaluated, ...found].filter(([uid]) => uids.has(uid)));
     setMetrics(evaluation.problems);
-    toWrite = new Map(
-      evaluation.policies
-        .filter(({ policy, status }) => isToWrite(policy.status, status, written.get(policy.uid)))
-        .map((one) => [one.policy.uid, one]),
-    );
+    toWrite = new Map(found.filter(([uid, { policy, status }]) => isToWrite(policy.status, status, written.get(uid))));
     for (const uid of written.keys()) if (!uids.has(uid)) written.delete(uid);
     for (const uid of toWrite.keys()) {
       if (isWithNews) writes.restart(uid);

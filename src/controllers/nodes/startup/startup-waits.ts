@@ -57,8 +57,8 @@ export interface StartupWaits extends Controller {
   recordWritten(entry: NodeEntry, changes: StartupChanges): void;
   /** The API server refused such changes, or did not store them. */
   setWriteFault(node: string, changes: StartupChanges, fault: WriteFault): void;
-  /** @param inConflict the policies whose startup taints the leader leaves alone */
-  clearWriteFault(node: string, inConflict: readonly string[]): void;
+  /** @param leftAlone the policies whose startup taints the leader leaves alone */
+  clearWriteFault(node: string, leftAlone: readonly string[]): void;
   /** What the startup taints of the node wait for, in words. */
   startupOn(node: string): string | undefined;
   /** Whether startup taints of the node wait, or a write of them had no effect. */

@@ -1,8 +1,7 @@
 import type { ServerResponse } from 'node:http';
 import { expect, it, onTestFinished } from 'vitest';
 import type { ApiClient } from '../../../../src/cluster/client/api-client.ts';
-import type { WatchCache } from '../../../../src/cluster/watch/watch-cache.ts';
-import { watchResource } from '../../../../src/cluster/watch/watch-cache.ts';
+import { type WatchCache, watchResource } from '../../../../src/cluster/watch/watch-cache.ts';
 import { captureLog } from '../../captured-log.ts';
 import { collectGarbage } from '../../collect-garbage.ts';
 import { eventually } from '../../eventually.ts';

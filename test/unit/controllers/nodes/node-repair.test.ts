@@ -466,13 +466,17 @@ describe('a taint that another writer removes repeatedly', () => {
 
   it('delays no other taint of the node if its writer cannot be read', async () => {
     const also = rule('Restore', { key: 'other', effect: 'NoSchedule', ensure: 'Always' });
-    const { change, taintsOf, beforeRead, repair } = startRepair({ ...restore, q: also }, [
+    const evicting = rule('Restore', { key: 'evict', effect: 'NoExecute', ensure: 'Always' });
+    const { change, taintsOf, beforeRead, repair } = startRepair({ ...restore, q: also, r: evicting }, [
       nodeEntry('n0', [gpu, other]),
     ]);
     for (let time = 0; time < 3; time++) {
       change('n0', { taints: [other] });
       await settle();
     }
+    change('n0', { taints: [gpu, other, { key: 'evict', effect: 'NoExecute' }] });
+    await settle();
+    expect(repair.problems()).toEqual([]);
     beforeRead.mockImplementationOnce(() => {
       throw new ApiError('GET', '', 500, 'InternalError', '');
     });
@@ -480,8 +484,9 @@ describe('a taint that another writer removes repeatedly', () => {
     await settle();
     expect(beforeRead).toHaveBeenCalledTimes(1);
     expect(taintsOf('n0')).toEqual([other]);
+    expect(repair.problems()).toMatchObject([{ reason: 'WouldEvictPods' }]);
     await vi.advanceTimersByTimeAsync(60_000);
-    expect(repair.problems()).toMatchObject([{ reason: 'TaintConflict' }]);
+    expect(repair.problems()).toMatchObject([{ reason: 'TaintConflict' }, { reason: 'WouldEvictPods' }]);
   });
 
   it('is no conflict before the watch shows the last of three writes', async () => {

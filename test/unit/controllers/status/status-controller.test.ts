@@ -33,7 +33,7 @@ interface Rig {
 }
 
 /** Policies `a`, `b` and `c`, none of which has a status. The API server refuses that of `a` until told otherwise. */
-function startWithRefusal({ onEvaluation, pruned, daemonSets = [] }: Rig = {}) {
+function startStatus({ onEvaluation, pruned, daemonSets = [] }: Rig = {}) {
   const stored = new Map<string, PolicyStatus>();
   const spec: TolerationPolicySpec = {
     mode: 'Mutate',
@@ -127,7 +127,7 @@ function startWithRefusal({ onEvaluation, pruned, daemonSets = [] }: Rig = {}) {
 }
 
 it('a status that the API server refuses delays none of the others, and is tried again by itself', async () => {
-  const { tried, sentTimes, counted, lines, accept } = startWithRefusal();
+  const { tried, sentTimes, counted, lines, accept } = startStatus();
   await expect.poll(() => tried.slice(0, 4)).toEqual(['a', 'b', 'c', 'a']);
   expect(lines().map(({ msg }) => msg)).toEqual([expect.stringMatching(/^policy-status-write: a: .*Too long/)]);
   expect(counted).toEqual([{ a: 0, b: 0, c: 0 }]);
@@ -141,7 +141,7 @@ it('a status that the API server refuses delays none of the others, and is tried
 it('a status of which an older definition prunes a field is written once', async () => {
   vi.useFakeTimers();
   let evaluations = 0;
-  const { tried, accept, news } = startWithRefusal({ onEvaluation: () => void evaluations++, pruned: 'matched' });
+  const { tried, accept, news } = startStatus({ onEvaluation: () => void evaluations++, pruned: 'matched' });
   accept();
   while (evaluations < 4) {
     news.next();
@@ -155,7 +155,7 @@ it('news that comes during an evaluation cuts the back-off of a refused status s
   // The longest pauses.
   vi.spyOn(Math, 'random').mockReturnValue(1);
   let evaluations = 0;
-  const { news, lines, accept } = startWithRefusal({
+  const { news, lines, accept } = startStatus({
     onEvaluation() {
       evaluations++;
       if (evaluations === 4) news.next();
@@ -175,7 +175,7 @@ it('news that comes during an evaluation cuts the back-off of a refused status s
 it('a policy that controllers are still to report on keeps its violators and its count', async () => {
   vi.useFakeTimers();
   const names = Array.from({ length: 12 }, (_, index) => `d${index + 10}`);
-  const { tried, counted, pending, violatorsOf, news, accept } = startWithRefusal({ daemonSets: names });
+  const { tried, counted, pending, violatorsOf, news, accept } = startStatus({ daemonSets: names });
   accept();
   const evaluateAgain = async () => {
     news.next();
