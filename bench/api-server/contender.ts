@@ -1,4 +1,4 @@
-import { readFileSync } from 'node:fs';
+import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { parseAllDocuments } from 'yaml';
@@ -53,9 +53,12 @@ type Register = typeof webhookEntries;
 
 /** The same by the sources of an earlier commit, in a folder of their own. */
 export async function registerOf(sources: string): Promise<Register> {
-  const module = (await import(pathToFileURL(join(sources, 'src', 'webhooks', 'webhook-entries.ts')).href)) as {
-    webhookEntries: Register;
-  };
+  // The second name is an earlier one.
+  const file = ['webhook-entries.ts', 'entries.ts']
+    .map((name) => join(sources, 'src', 'webhooks', name))
+    .find(existsSync);
+  if (file === undefined) throw new Error(`no webhook entries in ${sources}`);
+  const module = (await import(pathToFileURL(file).href)) as { webhookEntries: Register };
   return module.webhookEntries;
 }
 

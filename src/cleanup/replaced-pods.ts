@@ -1,7 +1,7 @@
-import { setTimeout as delay } from 'node:timers/promises';
 import type { ApiClient } from '../cluster/client/api-client.ts';
 import { isFinal, isNotFound } from '../cluster/client/api-error.ts';
 import type { ClusterNode } from '../cluster/objects/cluster-objects.ts';
+import { pause } from '../runtime/pause.ts';
 import { countCovered } from '../scheduling/coverage.ts';
 import { isHealthy } from '../scheduling/rollout.ts';
 import { type LeftOnDaemonSet, pathOf, readDaemonSet } from './leftover.ts';
@@ -37,7 +37,7 @@ export async function waitForReplacedPods(
       const last = fault === undefined ? '' : ` (${fault.message})`;
       throw new Error(`its pods were not all replaced and available within ${seconds} s${last}; ${REST_STAYS}`);
     }
-    await delay(POLL_MS);
+    await pause(POLL_MS);
   }
 }
 

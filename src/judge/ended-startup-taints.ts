@@ -11,16 +11,16 @@ export const POLICY_GONE_MS = 10_000;
  * The policies that protect a startup taint by a key `DOMAIN/*`, after no policy sets the taint any more. Their keys did not match the taint while a
  * policy set it, so no author meant them to keep it.
  *
- * @param selecting the enforced policies that select the node
+ * @param enforcing the policies that select the node and are enforced, or would be without `--audit`
  * @returns undefined if the taint stays, because a policy still sets it, or protects it by its exact key. A taint of `ensure: AtRegistration` stays
  *   for the client that removes it
  */
 export function domainProtectors(
-  selecting: readonly CompiledTaintPolicy[],
+  enforcing: readonly CompiledTaintPolicy[],
   taint: Taint,
 ): readonly CompiledTaintPolicy[] | undefined {
-  if (isStartupTaintOf(selecting, taint)) return undefined;
-  const protectors = protectorsOf(selecting, taint);
+  if (isStartupTaintOf(enforcing, taint)) return undefined;
+  const protectors = protectorsOf(enforcing, taint);
   return protectors.every((policy) => protectsByDomain(policy, taint)) ? protectors : undefined;
 }
 

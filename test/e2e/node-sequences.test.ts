@@ -166,7 +166,7 @@ describeWithControlPlane('a random sequence of requests, policies, outages and l
       await succeeded(cp().request(admin, 'POST', url, { body: policyObject('TaintPolicy', name, spec) }));
     else {
       // Not an update of what was read: the leader may write the status in between.
-      const body = [{ op: 'replace', path: '/spec', value: policyObject('TaintPolicy', name, spec).spec }];
+      const body = [{ op: 'replace', path: '/spec', value: spec }];
       await succeeded(cp().request(admin, 'PATCH', `${url}/${name}`, { body, contentType: JSON_PATCH }));
     }
     specs = spec === undefined ? others : { ...others, [name]: spec };

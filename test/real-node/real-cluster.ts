@@ -29,7 +29,7 @@ const DISK_MIB = 512;
 export interface RealClusterOptions {
   readonly nodes?: number;
   /** An archive of the product's image; without it, the Dockerfile is built. */
-  readonly productImage?: string;
+  readonly productImage?: string | undefined;
   /** Archives of further images that the nodes have. */
   readonly moreImages?: readonly string[];
   /** Other names by which the nodes have images. */

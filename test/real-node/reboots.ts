@@ -69,7 +69,7 @@ interface Pod {
 
 /** @param image an archive of the product's image; without it, the Dockerfile is built */
 export async function startRebootingNode(image?: string): Promise<RebootingNode> {
-  const options = { nodes: 2, ...(image === undefined ? {} : { productImage: image }) };
+  const options = { nodes: 2, productImage: image };
   return startFollowedCluster(options, async ({ cluster, client, signal }) => {
     // The node that reboots has no webhook on it.
     await kubectl(cluster, ['cordon', NODE]);

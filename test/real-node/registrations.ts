@@ -73,7 +73,7 @@ export function isTooEarly({ bound, ready }: Registration): boolean {
  * @param image an archive of the product's image; without it, the Dockerfile is built
  */
 export async function startRegisteringNodes(workers: number, image?: string): Promise<RegisteringNodes> {
-  const options = { nodes: workers + 1, ...(image === undefined ? {} : { productImage: image }) };
+  const options = { nodes: workers + 1, productImage: image };
   return startFollowedCluster(options, async (followed) => {
     const { cluster } = followed;
     await onFirstNode(cluster);

@@ -1,4 +1,3 @@
-import { setTimeout as delay } from 'node:timers/promises';
 import { Command } from 'commander';
 import { fingerprints } from '../../certs/bundle.ts';
 import { introduceCa, isRotating, type RotationStep, reissue } from '../../certs/rotation.ts';
@@ -14,6 +13,7 @@ import {
 import { confirmedTime } from '../../cluster/client/confirmed-time.ts';
 import { OWN_LABEL, OWN_SECRET } from '../../cluster/installation/own-names.ts';
 import { InputError } from '../../files/input-error.ts';
+import { pause } from '../../runtime/pause.ts';
 import type { ClusterOptions } from '../cluster-options.ts';
 import { parseSeconds } from '../options.ts';
 import { withProgress } from '../output/stderr.ts';
@@ -147,6 +147,6 @@ async function waitForServing(
         `the serving certificate was not replaced within ${seconds} s: check that a replica leads (taintkeeper doctor), and see its log`,
       ]);
     }
-    await delay(POLL_MS);
+    await pause(POLL_MS);
   }
 }

@@ -146,7 +146,8 @@ function createApiClient(
       // The API server has not begun to process it, whatever the method. Any other answer may have had an effect.
       const retryAfterMs =
         statusCode === TOO_MANY_REQUESTS ? parseRetryAfter(response.headers['retry-after'], clock.now()) : undefined;
-      const error = toApiError(method, path, statusCode, await readBeginning(response), retryAfterMs);
+      const message = (await readBytes(response, MOST_ERROR_BYTES)).toString('utf8');
+      const error = toApiError(method, path, statusCode, message, retryAfterMs);
       if (retryAfterMs === undefined || retryAfterMs >= deadline.leftMs()) throw error;
       await pause(retryAfterMs, signal);
       signal.throwIfAborted();
@@ -228,28 +229,23 @@ async function readText(
     onLength,
   }: Pick<RequestOptions, 'mostBytes' | 'onLength'> & { readonly method: string; readonly path: string },
 ): Promise<string> {
+  const content = await readBytes(response, mostBytes);
+  if (content.length > mostBytes) throw new AnswerTooLongError(method, path, mostBytes);
+  onLength?.(content.length);
+  return content.toString('utf8');
+}
+
+/** The answer, or a little more than the first `mostBytes` of a longer one, whose connection is then closed. */
+async function readBytes(response: IncomingMessage, mostBytes: number): Promise<Buffer> {
   const chunks: Buffer[] = [];
   let bytes = 0;
   // Leaving the loop destroys the response, and its connection.
   for await (const chunk of response as AsyncIterable<Buffer>) {
     bytes += chunk.length;
-    if (bytes > mostBytes) throw new AnswerTooLongError(method, path, mostBytes);
     chunks.push(chunk);
+    if (bytes > mostBytes) break;
   }
-  onLength?.(bytes);
-  return Buffer.concat(chunks, bytes).toString('utf8');
-}
-
-/** The first {@link MOST_ERROR_BYTES} or a few more. If the answer is longer, its connection is closed. */
-async function readBeginning(response: IncomingMessage): Promise<string> {
-  const chunks: Buffer[] = [];
-  let bytes = 0;
-  for await (const chunk of response as AsyncIterable<Buffer>) {
-    bytes += chunk.length;
-    chunks.push(chunk);
-    if (bytes > MOST_ERROR_BYTES) break;
-  }
-  return Buffer.concat(chunks, bytes).toString('utf8');
+  return Buffer.concat(chunks, bytes);
 }
 
 /** The bytes of a stream. Each time some arrive, `onBytes` is called. */

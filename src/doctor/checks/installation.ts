@@ -32,10 +32,10 @@ export function checkInstallation({ search }: Pick<Facts, 'search'>): Finding {
       `taintkeeper doctor --namespace ${first.namespace}`,
     );
   }
-  // The installation to check was not seen: the facts are not about the one that was found.
+  // The installation to check was not seen, because the user is blind there: the facts are not about the one that was found.
   if (first !== chosen) {
     return essentialSkip(
-      `taintkeeper is ${placesOf(found)}. Whether it is in namespace ${chosen.namespace} as well is not known${blind === undefined ? '' : `: ${blind}`}`,
+      `taintkeeper is ${placesOf(found)}. Whether it is in namespace ${chosen.namespace} as well is not known: ${blind}`,
       `taintkeeper doctor --namespace ${first.namespace}`,
     );
   }

@@ -1,4 +1,3 @@
-import { setTimeout as delay } from 'node:timers/promises';
 import type { ApiClient } from '../../cluster/client/api-client.ts';
 import { listPolicies } from '../../cluster/policies/policies.ts';
 import type { PolicyObject } from '../../cluster/policies/policy-object.ts';
@@ -6,6 +5,7 @@ import { POLICY_KINDS } from '../../cluster/policies/policy-paths.ts';
 import { STATUS_PAUSE_MS } from '../../controllers/status/status-controller.ts';
 import type { PolicyKind } from '../../policy/policy.ts';
 import type { PolicyStatus } from '../../policy/reporting/policy-status.ts';
+import { pause } from '../../runtime/pause.ts';
 
 /** The leader evaluates changed policies after its pause. The rest is for writing the status. */
 const SETTLING_MS = STATUS_PAUSE_MS + 1_000;
@@ -24,7 +24,7 @@ export async function policiesWithStatus(
     missing.length < POLICY_KINDS.length ? POLICY_KINDS.filter((kind) => !missing.includes(kind)) : POLICY_KINDS;
   const policies = await listPolicies(client, kinds);
   if (policies.every(isSettled)) return policies;
-  await delay(pauseMs);
+  await pause(pauseMs);
   return listPolicies(client, kinds);
 }
 

@@ -1,8 +1,8 @@
-import { setTimeout as delay } from 'node:timers/promises';
 import type { ApiClient } from '../../cluster/client/api-client.ts';
 import { OWN_LEASE } from '../../cluster/installation/own-names.ts';
 import { LEADER_TIMINGS } from '../../cluster/lease/leader-timings.ts';
 import { holderOf, leaseStore } from '../../cluster/lease/lease.ts';
+import { pause } from '../../runtime/pause.ts';
 import type { Installation } from './installation.ts';
 
 /** The Lease, watched for some seconds. A Lease that changes is renewed, whatever the clocks say. */
@@ -52,6 +52,6 @@ export async function watchLease(
         watchedSeconds: Math.round(watchedMs / 1_000),
       };
     }
-    await delay(POLL_MS);
+    await pause(POLL_MS);
   }
 }

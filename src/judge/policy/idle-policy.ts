@@ -7,8 +7,8 @@ import type { NodeKeys } from './node-keys.ts';
 // A policy that does nothing at present: it names keys that look misspelled, selects no node, or protects no taint that a node has.
 
 /**
- * Short warnings on apply: about keys that look misspelled, about a policy that selects no node unless a misspelled label explains it, and about conditions and
- * resources that no node has. None while there are no nodes.
+ * Short warnings on apply: about keys that look misspelled, about a policy that selects no node unless a misspelled label explains it, and about
+ * conditions and resources that no node has. None while there are no nodes.
  * @param keys those of all nodes
  */
 export function idleWarnings(

@@ -14,9 +14,9 @@ export interface TooLarge {
  * The decision about a request whose review is too large to parse. Its labels, its taints and its user are not known.
  *
  * Validation gets updates of a Node that violate a policy, or that end a startup taint by a change of labels, and registrations without a taint that a
- * policy sets. Match conditions that had to be widened (`webhooks/node-entries.ts`) send more. If a policy is enforced, it denies all of them. Mutation gets requests of exempt
- * users, too, so it allows all of them: validation decides about the others. A DaemonSet passes, because a missing toleration does less harm than a
- * DaemonSet that cannot be changed.
+ * policy sets. Match conditions that had to be widened (`webhooks/node-entries.ts`) send more. Validation denies all of them if a policy is enforced.
+ * Mutation gets requests of exempt users, too, so it allows all of them: validation decides about the others. A DaemonSet passes, because a missing
+ * toleration does less harm than a DaemonSet that cannot be changed.
  */
 export const judgeTooLarge: Judge<TooLarge, PolicySet, never> = {
   mutate: (subject) => allowUnchecked(subject),

@@ -125,10 +125,14 @@ export function policyWarnings({ client, service, clusterState, policies, log }:
   ): Promise<readonly string[]> {
     const signal = AbortSignal.timeout(TIMEOUT_MS);
     const [objects, nodes] = await Promise.all([startupObjectsOf(policy, signal), allNodes()]);
-    const left = !nodes && before && mayLeaveStartupTaints(before, policy) ? startupWarnings(waiting, 'may') : [];
     const { warnings, idle, selected, companions } = nodes
       ? await nodeWarnings(policy, { nodes, before, others, signal })
-      : { warnings: left, idle: [], selected: [], companions: [] };
+      : {
+          warnings: before && mayLeaveStartupTaints(before, policy) ? startupWarnings(waiting, 'may') : [],
+          idle: [],
+          selected: [],
+          companions: [],
+        };
     const ofStartup = objects
       ? await startupRuleWarnings(policy, { objects, others, selected, companions, now: client.now() })
       : [];

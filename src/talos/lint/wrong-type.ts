@@ -1,6 +1,7 @@
 import { valueAt } from '../../kubernetes/json.ts';
 import { kindOf } from '../document-values.ts';
 import type { Entry } from '../fields.ts';
+import { formatVersion } from '../versions.ts';
 import { ARGUMENT_LISTS_SINCE, type FieldFact, fieldFacts } from './field-facts.ts';
 import type { LintSubject, Rule, RuleFinding } from './finding.ts';
 import { typeInWords, valueInWords, writeInstead } from './types-in-words.ts';
@@ -40,7 +41,7 @@ function argumentList(version: number): Pick<RuleFinding, 'reason' | 'fix'> {
   const { minor, patch } = ARGUMENT_LISTS_SINCE;
   const fix = 'write one text, with commas between the parts';
   return version < minor
-    ? { reason: `Talos 1.${version} reads one text for an argument, and no list: ${REFUSED}`, fix }
+    ? { reason: `${formatVersion(version)} reads one text for an argument, and no list: ${REFUSED}`, fix }
     : {
         reason: `Talos 1.${minor}.0 to 1.${minor}.${patch - 1} cannot read a list here, by a bug: ${REFUSED}`,
         fix: `${fix}, or upgrade to Talos 1.${minor}.${patch} first and name that version`,

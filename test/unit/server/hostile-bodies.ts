@@ -36,7 +36,7 @@ const policy = (spec: object) => ({
   metadata: { name: 'p' },
   spec: { mode: 'Deny', taints: [{ key: 'a' }], ...spec },
 });
-const advised = (spec: object, before: object = { nodeSelector: { matchLabels: { before: 'x' } } }) =>
+const policyUpdate = (spec: object, before: object = { nodeSelector: { matchLabels: { before: 'x' } } }) =>
   JSON.stringify(
     nodeUpdateReview([], [], {
       resource: { group: 'taintkeeper.dev', version: 'v1alpha1', resource: 'taintpolicies' },
@@ -184,23 +184,25 @@ export const HOSTILE_BODIES: readonly HostileBody[] = [
   {
     what: 'a selector of 9,800 expressions',
     path: '/warn',
-    body: () => advised({ nodeSelector: { matchExpressions: times(9_800, () => ({ key: 'a', operator: 'Exists' })) } }),
+    body: () =>
+      policyUpdate({ nodeSelector: { matchExpressions: times(9_800, () => ({ key: 'a', operator: 'Exists' })) } }),
   },
   {
     what: 'a selector of 6,600 expressions that no schema allows',
     path: '/warn',
-    body: () => advised({ nodeSelector: { matchExpressions: times(6_600, () => ({ key: '', operator: '', x: 1 })) } }),
+    body: () =>
+      policyUpdate({ nodeSelector: { matchExpressions: times(6_600, () => ({ key: '', operator: '', x: 1 })) } }),
   },
   {
     what: 'a policy with 19,000 taints',
     path: '/warn',
-    body: () => advised({ taints: times(19_000, (n) => ({ key: `k${n}` })) }),
+    body: () => policyUpdate({ taints: times(19_000, (n) => ({ key: `k${n}` })) }),
   },
   {
     what: 'a policy as large as the schema allows',
     path: '/warn',
     body: () =>
-      advised({
+      policyUpdate({
         nodeSelector: {
           matchLabels: Object.fromEntries(times(64, (n) => [`example.com/lable-${n}`, 'x'])),
           matchExpressions: times(64, (n) => ({ key: `example.com/exprs-${n}`, operator: 'Exists' })),
@@ -221,7 +223,7 @@ export const HOSTILE_BODIES: readonly HostileBody[] = [
       };
       const required = { value: 'hostile', effect: 'NoSchedule', ensure: 'Always' };
       const taintList = times(64, (n) => ({ ...required, key: `example.com/team-${n}` }));
-      return advised({ nodeSelector, taints: taintList }, { nodeSelector });
+      return policyUpdate({ nodeSelector, taints: taintList }, { nodeSelector });
     },
   },
 ];

@@ -1,11 +1,14 @@
 import { describe, expect, it } from 'vitest';
 import { awaitedOn, type DaemonPodOnNode, daemonSetBlockers } from '../../../../src/judge/startup/daemon-readiness.ts';
+import { daemonSet } from '../../scheduling/scheduling.ts';
 
 const CREATED = Date.parse('2026-11-22T12:00:00Z');
 const TAINT = { key: 'example.com/network', effect: 'NoSchedule' };
 const OTHER = { key: 'example.com/gpu', effect: 'NoSchedule' };
 const OTHER_NUMBER = { ...OTHER, value: '2' };
 const CILIUM = { namespace: 'kube-system', name: 'cilium' };
+/** Selects all nodes, and tolerates all taints. */
+const DAEMON_SET = { ...daemonSet('cilium', { tolerations: [{ operator: 'Exists' }] }), deleting: false };
 
 const pod = (more: Partial<DaemonPodOnNode> = {}): DaemonPodOnNode => ({
   namespace: 'kube-system',
@@ -22,18 +25,8 @@ function problems(
   labels: Readonly<Record<string, string>> = {},
   taints = [TAINT],
 ) {
-  const value = {
-    ...CILIUM,
-    nodeName: '',
-    nodeSelector: {},
-    nodeAffinity: undefined,
-    tolerations: [{ operator: 'Exists' }],
-    hostNetwork: false,
-    deleting: false,
-    ...more,
-  };
   const node = { name: 'n', labels, taints, createdAt: CREATED };
-  return textsOf([CILIUM], node, pods, () => ({ uid: 'cilium-uid', value }));
+  return textsOf([CILIUM], node, pods, () => ({ uid: 'cilium-uid', value: { ...DAEMON_SET, ...more } }));
 }
 
 /** All of these are known not to be ready. */
@@ -81,19 +74,7 @@ describe('a DaemonSet on a node', () => {
 
   it('is one of several that must all be ready', () => {
     const other = { namespace: 'gpu', name: 'driver' };
-    const value = {
-      ...CILIUM,
-      nodeName: '',
-      nodeSelector: {},
-      nodeAffinity: undefined,
-      hostNetwork: false,
-      deleting: false,
-    };
-    const tolerations = [{ operator: 'Exists' }];
-    const daemonSetOf = ({ name }: { readonly name: string }) => ({
-      uid: `${name}-uid`,
-      value: { ...value, tolerations },
-    });
+    const daemonSetOf = ({ name }: { readonly name: string }) => ({ uid: `${name}-uid`, value: DAEMON_SET });
     const node = { name: 'n', labels: {}, taints: [TAINT], createdAt: CREATED };
     const blockers = (...pods: readonly DaemonPodOnNode[]) => textsOf([CILIUM, other], node, pods, daemonSetOf);
     const driver = pod({ namespace: 'gpu', owner: 'driver-uid' });
@@ -132,15 +113,7 @@ describe('a DaemonSet on a node', () => {
     },
     { why: 'nothing once it has a pod', tolerations: [], pods: [pod({ isReady: false })], keptOff: undefined },
   ])('names what keeps its pods off: $why', ({ tolerations, pods = [], keptOff }) => {
-    const value = {
-      ...CILIUM,
-      nodeName: '',
-      nodeSelector: {},
-      nodeAffinity: undefined,
-      hostNetwork: false,
-      deleting: false,
-      tolerations,
-    };
+    const value = { ...DAEMON_SET, tolerations };
     const node = { name: 'n', labels: {}, taints: [TAINT, OTHER_NUMBER], createdAt: CREATED };
     const awaited = awaitedOn([CILIUM], node, () => ({ uid: 'cilium-uid', value }));
     const found = daemonSetBlockers(awaited, node, pods).map((one) => one.keptOff);
