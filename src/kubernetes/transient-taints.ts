@@ -128,7 +128,7 @@ const OF_OPERATORS: readonly TransientTaint[] = [
 /** Agents and controllers that wait for them. */
 const OF_AGENTS: readonly TransientTaint[] = [
   // cilium/cilium: the default of agent-not-ready-taint-key
-  ...removedBy("Cilium's agent", ['node.cilium.io/agent-not-ready'], 'startup'),
+  ...removedBy("Cilium's operator", ['node.cilium.io/agent-not-ready'], 'startup'),
   // CSI drivers make the key from their name, which is a flag of many drivers: kubernetes-sigs/azuredisk-csi-driver pkg/azuredisk/azuredisk.go with
   // --drivername, and the same in the drivers of AWS, the Secrets Store driver and others.
   ...removedBy('the CSI driver or agent $1', ['*/agent-not-ready'], 'startup'),
@@ -212,7 +212,7 @@ export function isUnderPressure(taints: readonly Taint[]): boolean {
   return taints.some(({ key }) => PRESSURE_TAINT_KEYS.includes(key));
 }
 
-/** Who removes the taint, as the subject of a sentence, for example `Cilium's agent`. Undefined for a permanent taint. */
+/** Who removes the taint, as the subject of a sentence, for example `Cilium's operator`. Undefined for a permanent taint. */
 export function removerOf(key: string): string | undefined {
   return transientTaint(key)?.removedBy.replace('$1', () => key.slice(0, key.indexOf('/')));
 }

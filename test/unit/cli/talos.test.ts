@@ -122,7 +122,7 @@ describe('talos policies, of taints that are not for a policy to keep,', () => {
       code: 0,
       lines: [
         expect.stringContaining('no taint for a policy to keep is declared'),
-        `# Left out: ${STARTUP} (${file}:1:47), which Cilium's agent removes: a policy would restore it`,
+        `# Left out: ${STARTUP} (${file}:1:47), which Cilium's operator removes: a policy would restore it`,
         `# Left out: karpenter.sh/unregistered:NoExecute (${file}:1:47), which Karpenter removes: a policy would restore it`,
         '',
       ],
@@ -134,7 +134,7 @@ describe('talos policies, of taints that are not for a policy to keep,', () => {
     const { stdout } = await run('talos', 'policies', ...files);
     expect(stdout).toMatch(/^# Left out: node\.cilium\.io\/agent-not-ready=true:NoExecute .*\n# Declared in /);
     const { stderr } = await run('talos', 'policies', ...files, '-o', 'json');
-    expect(stderr).toContain("which Cilium's agent removes");
+    expect(stderr).toContain("which Cilium's operator removes");
   });
 
   it.each([

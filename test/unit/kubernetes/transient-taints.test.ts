@@ -87,7 +87,7 @@ it('no key is listed twice', () => {
 });
 
 it.each([
-  ['node.cilium.io/agent-not-ready', "Cilium's agent"],
+  ['node.cilium.io/agent-not-ready', "Cilium's operator"],
   ['ebs.csi.aws.com/agent-not-ready', 'the CSI driver or agent ebs.csi.aws.com'],
   ['karpenter.sh/unregistered', 'Karpenter'],
   ['node.kubernetes.io/out-of-service', 'an administrator'],
