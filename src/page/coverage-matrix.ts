@@ -17,6 +17,7 @@ import { daemonSetName } from '../policy/ready-when.ts';
 import { longLoop } from '../runtime/long-loop.ts';
 import { type Coverage, lastingEvictions, summarizeEviction } from '../scheduling/coverage.ts';
 import { summarizeObstacle } from '../scheduling/obstacle.ts';
+import { isRollingOut } from '../scheduling/rollout.ts';
 import { atMost } from '../text/counts.ts';
 import { collectDistinct, type Distinct } from './distinct.ts';
 import type { CoverageAnswer, CoverageMatrix, CoverageRow, NodeGroup } from './state.ts';
@@ -37,6 +38,8 @@ export interface EvaluatedRow extends CoverageRow {
   readonly critical?: true;
   /** True if a TolerationPolicy of mode Mutate requires tolerations that it lacks. */
   readonly lacking?: true;
+  /** The TolerationPolicies that add nothing to it, because its own tolerations come first, and end earlier. */
+  readonly cutShortBy?: readonly string[];
   /** True if it tolerates only one of the two names of the control plane's taint, which is rarely intended. */
   readonly halfTolerant?: true;
   /** True if it has so many tolerations that no policy adds any. */
@@ -59,6 +62,7 @@ export async function coverageMatrix(
   const startup = startupRulesOf(policies.taintPolicies);
   const sorted = daemonSets.toSorted((a, b) => (daemonSetName(a) < daemonSetName(b) ? -1 : 1));
   const grouping = startGrouping<ClusterNode, Answer>(sorted, startup, answerOf);
+  const unready = nodes.filter(({ ready }) => !ready).length;
   const letOthersRun = longLoop();
   for (const node of nodes.toSorted((a, b) => (a.name < b.name ? -1 : 1))) {
     await letOthersRun();
@@ -77,7 +81,7 @@ export async function coverageMatrix(
   for (const daemonSet of sorted) {
     // If no two nodes are equal, one row has thousands of groups.
     await letOthersRun();
-    const facts = factsOf(daemonSet, policies.tolerationPolicies);
+    const facts = factsOf(daemonSet, policies.tolerationPolicies, unready);
     const plain = rowOf(daemonSet, all, shown.length, { startup, answers });
     const isKeptOff = plain.keptOff > 0 && !plain.optsOut;
     const isGap = isKeptOff && (facts.critical || facts.lacking);
@@ -94,17 +98,22 @@ export async function coverageMatrix(
   };
 }
 
-/** What is known of a DaemonSet without the nodes. */
+/** What is known of a DaemonSet without what it tolerates on the nodes. @param unready how many of them are not Ready */
 function factsOf(
   daemonSet: ClusterDaemonSet,
   policies: PolicySet['tolerationPolicies'],
+  unready: number,
 ): Omit<EvaluatedRow, keyof CoverageRow | 'remedy'> {
+  const { missing, cutShort } = lackedByRunning(daemonSet, { tolerationPolicies: mutating(policies) });
+  const adding = new Set(missing.map(({ policy: { name } }) => name));
+  const addingNone = cutShort.map(({ required }) => required.policy.name).filter((name) => !adding.has(name));
   return {
     ...(daemonSet.isCritical ? { critical: true } : {}),
-    ...(lacksToleration(daemonSet, policies) ? { lacking: true } : {}),
+    ...(missing.length > 0 ? { lacking: true } : {}),
+    ...(addingNone.length > 0 ? { cutShortBy: [...new Set(addingNone)] } : {}),
     ...(isHalfTolerant(daemonSet) ? { halfTolerant: true } : {}),
     ...(hasTooManyTolerations(daemonSet) ? { tooManyTolerations: true } : {}),
-    ...(isRollingOut(daemonSet) ? { rollingOut: true } : {}),
+    ...(isRollingOut(daemonSet, unready) ? { rollingOut: true } : {}),
   };
 }
 
@@ -118,11 +127,6 @@ function remedyFor(
   const coverageOn = compileNodeCoverage(daemonSet, startup);
   const covered = groups.map(({ nodes }) => ({ nodes, coverageOf: () => coverageOn(nodes[0]) }));
   return gapRemedy(findGaps([daemonSet], covered), policies, daemonSet.isCritical);
-}
-
-/** Whether a policy of mode Mutate adds tolerations to the DaemonSet at its next rollout. */
-function lacksToleration(daemonSet: ClusterDaemonSet, tolerationPolicies: PolicySet['tolerationPolicies']): boolean {
-  return lackedByRunning(daemonSet, { tolerationPolicies: mutating(tolerationPolicies) }).missing.length > 0;
 }
 
 /** The same list each time: {@link lackedByRunning} keeps what a list of policies requires. */
@@ -154,10 +158,6 @@ function rowOf(
     unavailable: status.unavailable,
     ...(optsOut(daemonSet) ? { optsOut: true } : {}),
   };
-}
-
-function isRollingOut({ generation, status: { observedGeneration, updated, desired } }: ClusterDaemonSet): boolean {
-  return observedGeneration < generation || updated < desired;
 }
 
 function isHalfTolerant({ tolerations }: ClusterDaemonSet): boolean {

@@ -72,16 +72,25 @@ function gapProblem(row: EvaluatedRow, audit: boolean): UnrankedProblem {
   };
 }
 
-/** For a DaemonSet to which policies add nothing. @param daemonSet `NAMESPACE/NAME` */
-export function explainTooMany(daemonSet: string): Fix {
-  const command = `taintkeeper explain daemonset ${shellWord(daemonSet)}`;
-  return { command, note: 'It has so many tolerations that no policy adds any.' };
+/** For a DaemonSet to which a policy in mode Mutate adds nothing. Undefined for others. */
+export function explainUnchanged(row: EvaluatedRow, policy: string): Fix | undefined {
+  if (row.tooManyTolerations) return explainTooMany(row);
+  if (!row.cutShortBy?.includes(policy)) return undefined;
+  return { command: explainCommand(row), note: 'Its own toleration ends earlier, and no policy changes that.' };
+}
+
+function explainTooMany(row: EvaluatedRow): Fix {
+  return { command: explainCommand(row), note: 'It has so many tolerations that no policy adds any.' };
+}
+
+function explainCommand(row: EvaluatedRow): string {
+  return `taintkeeper explain daemonset ${shellWord(daemonSetName(row))}`;
 }
 
 /** The one remedy of a gap, which `taintkeeper explain` has, too. */
 function gapFix(row: EvaluatedRow, audit: boolean): Fix | undefined {
   const { remedy, keptOff, tooManyTolerations } = row;
-  if (tooManyTolerations) return explainTooMany(daemonSetName(row));
+  if (tooManyTolerations) return explainTooMany(row);
   if (audit) return { ...LIST_GAPS, note: 'taintkeeper runs with --audit, and adds no toleration.' };
   if (remedy === undefined) return undefined;
   const on = remedy.nodes === keptOff ? `all ${groupedNumber(keptOff)}` : `${groupedNumber(remedy.nodes)} of them`;

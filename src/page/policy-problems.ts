@@ -3,7 +3,7 @@ import { daemonSetName } from '../policy/ready-when.ts';
 import { harmOfCondition } from '../policy/reporting/harm.ts';
 import { groupedCount, groupedNumber } from '../text/counts.ts';
 import { shellWord } from '../text/printable.ts';
-import { explainTooMany } from './coverage-problems.ts';
+import { explainUnchanged } from './coverage-problems.ts';
 import { DOCTOR } from './doctor-fix.ts';
 import type { Fix, Place, PolicyState } from './state.ts';
 import type { LeaderView, ReplicaView } from './state-views.ts';
@@ -86,7 +86,12 @@ function missingBy(policy: PolicyState, place: Place, leaderView: LeaderView | u
     case 'TolerationPolicy': {
       const rows = leaderView?.coverage.daemonSets ?? [];
       const gaps = new Set(rows.filter(({ gap }) => gap).map(daemonSetName));
-      const tooMany = new Set(rows.filter((row) => row.tooManyTolerations).map(daemonSetName));
+      const unchanged = new Map(
+        rows.flatMap((row) => {
+          const fix = explainUnchanged(row, name);
+          return fix ? [[daemonSetName(row), fix]] : [];
+        }),
+      );
       const others = violators.filter((one) => !gaps.has(one));
       const remaining = violating - (violators.length - others.length);
       if (remaining <= 0) return [];
@@ -96,7 +101,7 @@ function missingBy(policy: PolicyState, place: Place, leaderView: LeaderView | u
           count: remaining,
           text: `TolerationPolicy ${name}: tolerations are missing on ${groupedNumber(remaining)} of ${groupedCount(matched, 'DaemonSet')}`,
           names: withNames(others),
-          fix: mode === 'Mutate' ? addTolerations(policy, withNames(others), tooMany) : undefined,
+          fix: mode === 'Mutate' ? addTolerations(policy, withNames(others), unchanged) : undefined,
         },
       ];
     }
@@ -115,16 +120,16 @@ function missingBy(policy: PolicyState, place: Place, leaderView: LeaderView | u
 /**
  * For DaemonSets that no taint keeps off at present.
  * @param daemonSets those that are not known by name are empty
- * @param tooMany those with so many tolerations that no policy adds any
+ * @param unchanged those to which the policy adds none, with what explains it
  */
 function addTolerations(
   { name: policy, patchesExisting }: PolicyState,
   daemonSets: readonly string[],
-  tooMany: ReadonlySet<string>,
+  unchanged: ReadonlyMap<string, Fix>,
 ): Fix | undefined {
-  const [first, second] = daemonSets.filter((one) => !tooMany.has(one));
+  const [first, second] = daemonSets.filter((one) => !unchanged.has(one));
   const [any = ''] = daemonSets;
-  if (first === undefined) return explainTooMany(any);
+  if (first === undefined) return unchanged.get(any);
   if (first !== '' && second === undefined) {
     const [namespace = '', name = ''] = first.split('/');
     return { command: rolloutCommandFor({ namespace, name }), note: 'Adds them, and replaces its pods.' };

@@ -6,6 +6,8 @@ export interface Rollout {
   readonly status: {
     readonly observedGeneration: number;
     readonly desired: number;
+    /** Nodes with a pod, of any template. */
+    readonly current: number;
     /** Pods of the current template. */
     readonly updated: number;
     readonly unavailable: number;
@@ -19,6 +21,15 @@ export interface Rollout {
 export function isRolledOut({ generation, onDelete, status }: Rollout, unreadyNodes: number): boolean {
   const { observedGeneration, desired, updated } = status;
   return observedGeneration >= generation && (onDelete || desired - updated <= unreadyNodes);
+}
+
+/**
+ * Whether pods of an earlier template are being replaced, of which a node that is not Ready may keep one. With OnDelete, a user replaces them. A node
+ * without a pod is no part of a rollout: the DaemonSet controller cannot create its pod, or has not yet.
+ */
+export function isRollingOut({ generation, onDelete, status }: Rollout, unreadyNodes: number): boolean {
+  const { observedGeneration, current, updated } = status;
+  return !onDelete && (observedGeneration < generation || current - updated > unreadyNodes);
 }
 
 /** Whether it is rolled out, and its pods are available, with the same exception. */

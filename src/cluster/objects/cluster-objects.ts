@@ -85,6 +85,7 @@ export function projectDaemonSet(object: unknown): ClusterDaemonSet {
     status?: {
       observedGeneration?: number;
       desiredNumberScheduled?: number;
+      currentNumberScheduled?: number;
       updatedNumberScheduled?: number;
       numberUnavailable?: number;
     };
@@ -110,6 +111,7 @@ export function projectDaemonSet(object: unknown): ClusterDaemonSet {
     status: {
       observedGeneration: status.observedGeneration ?? 0,
       desired: status.desiredNumberScheduled ?? 0,
+      current: status.currentNumberScheduled ?? 0,
       updated: status.updatedNumberScheduled ?? 0,
       unavailable: status.numberUnavailable ?? 0,
     },

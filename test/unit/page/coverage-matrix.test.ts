@@ -28,7 +28,7 @@ const daemonSet = (
   },
   ...scheduling(name, given),
   ...given,
-  status: { observedGeneration: 1, desired: 3, updated: 3, unavailable: 1 },
+  status: { observedGeneration: 1, desired: 3, current: 3, updated: 3, unavailable: 1 },
 });
 
 const NO_POLICIES = compilePolicies([]);
@@ -154,6 +154,17 @@ it.each([
   expect(daemonSets.map(({ halfTolerant = false }) => halfTolerant)).toEqual([half]);
 });
 
+it.each([
+  { why: 'an old pod is being replaced', status: { updated: 2 }, rolling: true },
+  { why: 'the old pod is on a node that is not Ready', status: { updated: 2 }, unready: 1, rolling: undefined },
+  { why: 'a pod cannot be created', status: { current: 2, updated: 2 }, rolling: undefined },
+])('says whether it is rolling out: $why', async ({ status, unready = 0, rolling }) => {
+  const whole = daemonSet('cni');
+  const nodes = Array.from({ length: unready }, (_, index) => ({ ...node(`n${index}`), ready: false }));
+  const { daemonSets } = await coverageMatrix([{ ...whole, status: { ...whole.status, ...status } }], nodes);
+  expect(daemonSets[0]?.rollingOut).toBe(rolling);
+});
+
 function tolerating(...keys: string[]): PolicySet {
   const result = parsePolicy({
     apiVersion: 'taintkeeper.dev/v1alpha1',
@@ -239,12 +250,14 @@ it.each([
     },
     policies: tolerating('maintenance'),
     gap: undefined,
+    cutShortBy: ['cni'],
   },
   { why: 'it opts out', given: { ...CRITICAL, annotations: { 'taintkeeper.dev/ignore': 'true' } }, gap: undefined },
   { why: 'it runs everywhere', given: { ...CRITICAL, tolerations: [{ operator: 'Exists' }] }, gap: undefined },
-])('says whether that is a gap: $why', async ({ given, policies, gap }) => {
+])('says whether that is a gap: $why', async ({ given, policies, gap, cutShortBy }) => {
   const { shown, daemonSets } = await matrixWith([daemonSet('cni', given)], CLUSTER, policies ?? NO_POLICIES);
   expect([shown.daemonSets[0]?.gap, daemonSets[0]?.gap]).toEqual([gap, gap]);
+  expect(daemonSets[0]?.cutShortBy).toEqual(cutShortBy);
 });
 
 it('shows no facts that only the problems need', async () => {

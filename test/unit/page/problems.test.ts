@@ -475,6 +475,16 @@ describe('DaemonSets that no taint keeps off, where one has so many tolerations 
       command: 'kubectl rollout restart -n ns daemonset b',
     },
     {
+      why: 'are explained if the policy adds nothing to the other one either',
+      others: [row('b', { cutShortBy: ['gpu-pool'] })],
+      command: 'taintkeeper explain daemonset ns/a',
+    },
+    {
+      why: 'lead to the rollout of the other one if only another policy adds nothing to it',
+      others: [row('b', { lacking: true, cutShortBy: ['other'] })],
+      command: 'kubectl rollout restart -n ns daemonset b',
+    },
+    {
       why: 'are patched if there are several others',
       others: [row('b', { lacking: true }), row('c', { lacking: true })],
       command: expect.stringContaining('"existing":"Patch"'),

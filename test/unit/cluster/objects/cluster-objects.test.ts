@@ -110,6 +110,7 @@ describe('of a DaemonSet', () => {
       status: {
         observedGeneration: 2,
         desiredNumberScheduled: 7,
+        currentNumberScheduled: 6,
         updatedNumberScheduled: 5,
         numberUnavailable: 1,
         numberReady: 6,
@@ -124,7 +125,7 @@ describe('of a DaemonSet', () => {
       nodeAffinity: undefined,
       generation: 3,
       onDelete: true,
-      status: { observedGeneration: 2, desired: 7, updated: 5, unavailable: 1 },
+      status: { observedGeneration: 2, desired: 7, current: 6, updated: 5, unavailable: 1 },
     });
   });
 
@@ -146,7 +147,7 @@ describe('of a DaemonSet', () => {
     expect(projectDaemonSet({ metadata: { name: 'cni' }, spec: { template } })).toMatchObject({
       generation: 0,
       onDelete: false,
-      status: { observedGeneration: 0, desired: 0, updated: 0, unavailable: 0 },
+      status: { observedGeneration: 0, desired: 0, current: 0, updated: 0, unavailable: 0 },
     });
   });
 });

@@ -13,7 +13,7 @@ const rollout = (status: Partial<Rollout['status']> = {}, generation = 2): Rollo
   ...{ namespace: 'kube-system', name: 'cni', hostNetwork: true, tolerations: [] },
   ...{ nodeName: '', nodeSelector: { pool: 'main' }, nodeAffinity: undefined },
   ...{ generation, onDelete: false },
-  status: { observedGeneration: generation, desired: 5, updated: 5, unavailable: 0, ...status },
+  status: { observedGeneration: generation, desired: 5, current: 5, updated: 5, unavailable: 0, ...status },
 });
 
 type Seen = readonly [seconds: number, rollout: Rollout & SchedulingView, unready?: readonly string[]];

@@ -126,7 +126,7 @@ export function startInCluster(
       nodeChanges.next({ type: 'added', entry: entryOf(value) });
     },
     setDaemonSet(part: Partial<ClusterDaemonSet> = {}, namespace = 'kube-system', uid = OWNER.uid) {
-      const status = { observedGeneration: 1, desired: 2, updated: 2, unavailable: 0 };
+      const status = { observedGeneration: 1, desired: 2, current: 2, updated: 2, unavailable: 0 };
       const value = {
         ...{ namespace, name: 'cni', labels: {}, annotations: {}, tolerations: [], deleting: false },
         ...{ nodeName: '', nodeSelector: {}, nodeAffinity: undefined, hostNetwork: true, isCritical: false },
