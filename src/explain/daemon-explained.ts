@@ -32,7 +32,8 @@ export function inForceOf(objects: Facts['policies'], audit: boolean): InForce {
 
 export function problemsFor({ policies: found }: PoliciesOnDaemon, policies: Facts['policies']): PolicyProblem[] {
   const selecting = found.filter(({ unmet }) => unmet.length === 0);
-  return problemsOf(policies, ({ kind, name }) => selecting.some((one) => one.kind === kind && one.policy === name));
+  const ofDaemons = policies.filter(({ kind }) => kind === 'TolerationPolicy' || kind === 'RecoveryPolicy');
+  return problemsOf(ofDaemons, ({ kind, name }) => selecting.some((one) => one.kind === kind && one.policy === name));
 }
 
 /** Whether taints evict its pods repeatedly from nodes where they run. */

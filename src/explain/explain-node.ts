@@ -69,6 +69,7 @@ export function explainNode(
 ): NodeExplanation {
   const node = asNode(object, []);
   const view = viewNode(node, name);
+  const taintPolicyObjects = policies.filter(({ kind }) => kind === 'TaintPolicy');
   const { taintPolicies } = compilePolicies(policiesInForce(policies), { audit });
   const explained = policiesOnNode(view, taintPolicies, { audit, isInConflict });
   const startupTaints = remainingStartupTaints(view, taintPolicies);
@@ -80,9 +81,9 @@ export function explainNode(
     writtenBy: lastWriter(managedFieldsOf(object), ['spec', 'taints']),
     ...(remaining ? { remainingStartupTaints: remaining } : {}),
     ...(pods ? { intolerantPods: intolerantPods(pods, view.taints, startupTaints) } : {}),
-    problems: problemsOf(policies, ({ kind, name }) => kind === 'TaintPolicy' && selecting.has(name)),
+    problems: problemsOf(taintPolicyObjects, ({ name }) => selecting.has(name)),
     events,
-    notes: [...notes, ...notesOnUnusable(policies.filter(({ kind }) => kind === 'TaintPolicy'))],
+    notes: [...notes, ...notesOnUnusable(taintPolicyObjects)],
     ...(startup === undefined ? {} : { startup }),
   };
 }

@@ -1,5 +1,6 @@
 import type { podStateOf } from '../cluster/nodes/daemon-pods.ts';
 import type { DaemonSetView } from '../judge/daemon-set-view.ts';
+import { lackedByRunning, lacksAny } from '../judge/request/daemon-set.ts';
 import { neededAuthorizations, TOLERATE } from '../judge/request/pod-authorization.ts';
 import { DEFAULT_SERVICE_ACCOUNT, serviceAccountUser } from '../kubernetes/system-users.ts';
 import { formatToleration } from '../kubernetes/toleration.ts';
@@ -28,6 +29,8 @@ export interface PodExplanation extends DaemonExplanation {
   readonly kind: 'pod';
   /** Its state, and its node. */
   readonly pod: PodState;
+  /** True if the template of its DaemonSet has the tolerations that it lacks: only a new pod gets them. */
+  readonly outdated?: true;
   /** The keys that TolerationRestrictions check when it is created. Absent if there are none. */
   readonly restrictions?: readonly RestrictionOnPod[];
 }
@@ -62,6 +65,8 @@ export function explainPod(
   const own = owner && state.node !== undefined ? nodes.filter(({ name }) => name === state.node) : nodes;
   const inForce = inForceOf(policies, audit);
   const explained = policiesOnPod(pod, owner, own, inForce);
+  const isOutdated =
+    owner !== undefined && lacksTolerations(explained) && !lacksAny(lackedByRunning(owner, inForce.compiled));
   const restrictions = restrictionsOn(object, place, inForce.compiled);
   return {
     kind: 'pod',
@@ -71,6 +76,7 @@ export function explainPod(
     managedBy: controller && `${controller.kind} ${controller.name}`,
     owner: controller,
     problems: problemsFor(explained, policies),
+    ...(isOutdated ? { outdated: true } : {}),
     ...(restrictions.length === 0 ? {} : { restrictions }),
     events,
     notes: [...notes, ...notesOnUnusable(policies), ...(hasResourceClaims(object, []) ? [DEVICE_TAINTS] : [])],
@@ -129,7 +135,7 @@ export function formatPod(explained: PodExplanation): FormattedExplanation {
       ...closing(explained),
     ]),
     next: nextStep(explained),
-    isOk: !lacksTolerations(explained) && pod.state === 'scheduled',
+    isOk: !lacksTolerations(explained) && (pod.state === 'scheduled' || pod.state === 'completed'),
   };
 }
 
@@ -141,7 +147,9 @@ function isOfDaemonSet({ owner }: PodExplanation): boolean {
 function podLines(explained: PodExplanation): string[] {
   const { node, state, why } = explained.pod;
   const where =
-    node === undefined ? 'for no certain node' : state === 'scheduled' ? `on node ${node}` : `for node ${node}`;
+    node === undefined
+      ? 'for no certain node'
+      : `${state === 'scheduled' || state === 'completed' ? 'on' : 'for'} node ${node}`;
   return [
     `it is ${state} ${where}${why === undefined ? '' : `: ${why}`}`,
     ...(isOfDaemonSet(explained)
@@ -152,7 +160,15 @@ function podLines(explained: PodExplanation): string[] {
 }
 
 function nextStep(explained: PodExplanation): Step {
-  const { namespace, name, pod, owner, permanentTaints } = explained;
+  const { namespace, name, pod, owner, permanentTaints, outdated } = explained;
+  const place = `-n ${shellWord(namespace)} ${shellWord(name)}`;
+  if (pod.state === 'completed') return { note: 'nothing: it has completed' };
+  if (outdated) {
+    return {
+      command: `kubectl delete pod ${place}`,
+      note: 'a new pod has the tolerations: its DaemonSet got them later',
+    };
+  }
   if (
     owner?.kind === 'DaemonSet' &&
     (permanentTaints.length > 0 || lacksTolerations(explained) || isEvicted(explained))
@@ -160,7 +176,7 @@ function nextStep(explained: PodExplanation): Step {
     return { command: `taintkeeper explain daemonset ${shellWord(`${namespace}/${owner.name}`)}` };
   }
   if (pod.state !== 'scheduled') {
-    return { command: `kubectl describe pod -n ${shellWord(namespace)} ${shellWord(name)}` };
+    return { command: `kubectl describe pod ${place}` };
   }
   return { note: 'nothing: it is scheduled' };
 }

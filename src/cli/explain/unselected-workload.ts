@@ -31,12 +31,12 @@ export async function refuseUnselected(
     namespacedPath('/api/v1', namespace, 'pods'),
     (pod) => ({
       name: `${namespace}/${(pod as { readonly metadata: { readonly name: string } }).metadata.name}`,
-      isScheduled: podStateOf(pod).state === 'scheduled',
+      needsNothing: ['scheduled', 'completed'].includes(podStateOf(pod).state),
     }),
     { labelSelector: formatSelector(spec.selector) },
   );
   const [first, ...others] = pods
-    .toSorted((a, b) => Number(a.isScheduled) - Number(b.isScheduled))
+    .toSorted((a, b) => Number(a.needsNothing) - Number(b.needsNothing))
     .map((pod) => shellWord(pod.name));
   const refused = `explain ${place}: no policy is about a ${kind}`;
   if (first === undefined) {

@@ -36,15 +36,19 @@ function viewPlacedPod(object: unknown, ownerUid: string): PlacedPod | undefined
   return podOwner(pod)?.uid === ownerUid && node ? { node, state: stateOf(pod) } : undefined;
 }
 
-/** The state of a pod, and the node that it is bound to or intended for. */
+/** The state of a pod, and the node that it is bound to or intended for. The DaemonSet controller replaces pods of any final phase. */
 export function podStateOf(object: unknown): {
   node: string | undefined;
-  state: PodState['state'];
+  state: PodState['state'] | 'completed';
   why: string | undefined;
 } {
   const pod = object as PodObject;
+  const node = targetNode(pod);
+  if (pod.status?.phase === 'Succeeded' && podOwner(pod)?.kind !== 'DaemonSet') {
+    return { node, state: 'completed', why: undefined };
+  }
   const found = stateOf(pod);
-  return { node: targetNode(pod), state: found.state, why: found.state === 'scheduled' ? undefined : found.why };
+  return { node, state: found.state, why: found.state === 'scheduled' ? undefined : found.why };
 }
 
 /** `GetTargetNodeName` of k8s.io/kubernetes/pkg/controller/daemon/util: the node that the pod is bound to or intended for. */

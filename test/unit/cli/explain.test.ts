@@ -390,6 +390,46 @@ it('a pod: how it is, and its DaemonSet', async () => {
   });
 });
 
+it('a pod of an earlier template: only a new pod has the toleration', async () => {
+  const tolerations = [{ ...EDGE, operator: 'Exists' }];
+  const { code, stdout } = await explain(['pod', 'ns/a-2'], {
+    [DAEMON_SET_PATH]: {
+      metadata: { namespace: 'ns', name: 'a', uid: 'u' },
+      spec: {
+        selector: { matchLabels: { app: 'a' } },
+        updateStrategy: { type: 'OnDelete' },
+        template: { spec: { tolerations } },
+      },
+    },
+  });
+  expect(code).toBe(1);
+  expect(stdout).toMatch(/^edge:NoSchedule +missing /m);
+  expect(stdout).toMatch(/^next: kubectl delete pod -n ns a-2\n {2}a new pod has the tolerations/m);
+});
+
+it.each([
+  { kind: 'Job', code: 0, says: 'it is completed on node n2\n', next: 'nothing: it has completed' },
+  // The controller replaces it.
+  {
+    kind: 'DaemonSet',
+    code: 1,
+    says: 'it is failed for node n2: its pod has Succeeded\n',
+    next: 'taintkeeper explain daemonset ns/a',
+  },
+])('a pod of a $kind that has succeeded', async ({ kind, code, says, next }) => {
+  const ownerReferences = [{ ...owner.ownerReferences[0], kind }];
+  const explained = await explain(['pod', 'ns/a-2'], {
+    '/api/v1/namespaces/ns/pods/a-2': {
+      metadata: { name: 'a-2', ownerReferences },
+      spec: { nodeName: 'n2' },
+      status: { phase: 'Succeeded' },
+    },
+  });
+  expect(explained.code).toBe(code);
+  expect(explained.stdout).toContain(says);
+  expect(explained.stdout).toContain(`\nnext: ${next}\n`);
+});
+
 it('a pod that tolerates what a TolerationRestriction names', async () => {
   const { stdout } = await explain(['pod', 'ns/claiming']);
   expect(stdout).toContain(
