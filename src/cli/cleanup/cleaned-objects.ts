@@ -67,7 +67,8 @@ function tableOf({ cleaned, unusable }: Cleanup, { removesTolerations, dryRun }:
   const problems = cleaned.flatMap(({ leftover, problem }) =>
     problem === undefined ? [] : [`${printable(objectTitle(leftover))}: ${printable(problem)}\n`],
   );
-  const kept = removesTolerations ? 0 : cleaned.flatMap(({ leftover }) => addedTolerationsOn(leftover)).length;
+  const removed = cleaned.filter(({ result }) => result === 'removed');
+  const kept = removesTolerations ? 0 : removed.flatMap(({ leftover }) => addedTolerationsOn(leftover)).length;
   return [
     columns([['OBJECT', 'WHAT', 'RESULT'], ...rows], look),
     ...(problems.length > 0 ? ['\n', ...problems] : []),

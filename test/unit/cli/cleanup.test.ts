@@ -95,6 +95,14 @@ it.each([
   expect(stdout.trimEnd().split('\n').at(-1)).toBe(says);
 });
 
+it('an annotation that could not be removed still records the tolerations', async () => {
+  const { cleanup } = await cluster((_, response) => answer(response, refusal(403, 'Forbidden', 'you may not'), 403));
+  const { code, stdout } = await cleanup();
+  expect(code).toBe(1);
+  expect(stdout).toMatch(/^daemonsets\/net\/a +annotation taintkeeper\.dev\/tolerations-added: .* +failed$/m);
+  expect(stdout).not.toContain('Kept ');
+});
+
 it('startup taints that wait are removed first: they keep pods from nodes', async () => {
   const taint = { key: 'example.com/network', effect: 'NoSchedule' };
   const node = (name: string, taints: object[], annotations: object) => ({
