@@ -26,6 +26,9 @@ export const OUT_OF_SERVICE_KEY = 'node.kubernetes.io/out-of-service';
  */
 export const UNINITIALIZED_KEY = 'node.cloudprovider.kubernetes.io/uninitialized';
 
+/** The same until Cluster API has copied the labels of the Machine (kubernetes-sigs/cluster-api: api/core/v1beta2/common_types.go). */
+export const CLUSTER_API_UNINITIALIZED_KEY = 'node.cluster.x-k8s.io/uninitialized';
+
 /**
  * Until Karpenter has registered a node, it carries this taint (kubernetes-sigs/karpenter: pkg/apis/v1/taints.go). In the update that removes it,
  * Karpenter adds `startupTaints` again (pkg/controllers/nodeclaim/lifecycle/registration.go), also those that were removed before.

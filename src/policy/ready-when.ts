@@ -177,7 +177,7 @@ export const ReadyWhenSchema = Type.Object(
       description:
         'All DaemonSets that run on the node must be ready there: those that select it by node selector and affinity, and tolerate the taints that it ' +
         'keeps. One that does not tolerate each taint of `ensure: UntilReady` on the node, or is being deleted, is not waited for, and the condition Ready names it. Nothing is judged ' +
-        'while the node carries `karpenter.sh/unregistered` or `node.cloudprovider.kubernetes.io/uninitialized`, because labels are missing until then.',
+        'while the node carries `karpenter.sh/unregistered`, `node.cloudprovider.kubernetes.io/uninitialized` or `node.cluster.x-k8s.io/uninitialized`, because labels are missing until then.',
     }),
     conditions: Type.Optional(
       Type.Array(ConditionSchema, {

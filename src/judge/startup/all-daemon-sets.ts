@@ -1,6 +1,6 @@
 import { sameTaint, type Taint, taintIdentity } from '../../kubernetes/taint.ts';
 import { isTransientTaintKey } from '../../kubernetes/transient-taints.ts';
-import { UNINITIALIZED_KEY } from '../../kubernetes/well-known-taints.ts';
+import { CLUSTER_API_UNINITIALIZED_KEY, UNINITIALIZED_KEY } from '../../kubernetes/well-known-taints.ts';
 import { type AllDaemonSets, isAmong, type ReadyDaemonSet } from '../../policy/ready-when.ts';
 import { compiledCoverage, type SchedulingNode } from '../../scheduling/coverage.ts';
 import { formatObstacle, type Obstacle } from '../../scheduling/obstacle.ts';
@@ -15,9 +15,14 @@ export interface DaemonSetsOnNode {
   readonly leftOut: readonly { readonly daemonSet: ReadyDaemonSet; readonly why: string }[];
 }
 
-/** Whether it is not known yet which DaemonSets run on the node. */
-export function isUninitialized({ taints }: Pick<SchedulingNode, 'taints'>): boolean {
-  return taints.some(({ key }) => key === UNINITIALIZED_KEY);
+const INITIALIZERS: ReadonlyMap<string, string> = new Map([
+  [UNINITIALIZED_KEY, 'the cloud provider'],
+  [CLUSTER_API_UNINITIALIZED_KEY, 'Cluster API'],
+]);
+
+/** Who sets further labels of the node before it is initialized: until then, it is not known which DaemonSets run there. */
+export function initializersOf({ taints }: Pick<SchedulingNode, 'taints'>): string[] {
+  return taints.flatMap(({ key }) => INITIALIZERS.get(key) ?? []);
 }
 
 /**

@@ -7,7 +7,7 @@ import {
   type ReadyParts,
 } from '../../policy/ready-when.ts';
 import type { StoredNode } from '../node-view.ts';
-import { daemonSetsOnNode, isUninitialized } from './all-daemon-sets.ts';
+import { daemonSetsOnNode, initializersOf } from './all-daemon-sets.ts';
 import { type Blocker, type Found, unfound, unmet } from './blocker.ts';
 import { awaitedOn, type DaemonPodOnNode, daemonSetBlockers, type KnownDaemonSet } from './daemon-readiness.ts';
 import type { StartupTaints } from './startup-requirement.ts';
@@ -39,16 +39,14 @@ export function daemonSetPartBlockers(
   const { daemonSets: named, allDaemonSets } = parts;
   const known = daemonSets();
   if (typeof known === 'string') return [unfound('DaemonSets', 'DaemonSets', known)];
-  const isUnknown = allDaemonSets.length > 0 && isUninitialized(node);
-  const running = isUnknown ? [] : runningOn(allDaemonSets, node, known.value, startup);
+  const initializers = allDaemonSets.length > 0 ? initializersOf(node) : [];
+  const running = initializers.length > 0 ? [] : runningOn(allDaemonSets, node, known.value, startup);
   // Whether one of allDaemonSets that cannot be read runs on the node is not known.
   const unreadable = [...known.value.unreadable()].filter((one) => mayWaitFor(parts, one));
   const readable = [...named, ...running].filter((one) => !namesDaemonSet(unreadable, one));
   const readableOnce = [...new Map(readable.map((one) => [daemonSetName(one), one])).values()];
   const blockers = [
-    ...(isUnknown
-      ? [unmet('all DaemonSets: the cloud provider has not initialized the node, so labels are missing')]
-      : []),
+    ...initializers.map((who) => unmet(`all DaemonSets: ${who} has not initialized the node, so labels are missing`)),
     ...unreadable.map(unreadableBlocker),
   ];
   const awaited = awaitedOn(readableOnce, node, known.value.get);

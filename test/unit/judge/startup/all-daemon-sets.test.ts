@@ -285,6 +285,10 @@ describe('all DaemonSets of a node', () => {
       'node.cloudprovider.kubernetes.io/uninitialized',
       'all DaemonSets: the cloud provider has not initialized the node, so labels are missing',
     ],
+    [
+      'node.cluster.x-k8s.io/uninitialized',
+      'all DaemonSets: Cluster API has not initialized the node, so labels are missing',
+    ],
     ['karpenter.sh/unregistered', 'Karpenter: it has not registered the node'],
   ])('are not known before %s is removed: labels may arrive', (key, text) => {
     const taints = [A, { key, effect: 'NoExecute' }];
