@@ -1,5 +1,6 @@
 import type { MissingTaint } from '../../judge/missing-taint.ts';
 import type { NodeStep } from '../../judge/node/node-step.ts';
+import { rebootTaints } from '../../judge/startup/startup-step.ts';
 import { formatTaint, type Taint, taintIdentity, valuesOf } from '../../kubernetes/taint.ts';
 import type { StartupChanges } from './startup/startup-changes.ts';
 import type { WriteFault } from './write-faults.ts';
@@ -19,7 +20,10 @@ export interface WrittenChanges {
 }
 
 export function taintChangesOf({ drift, startup }: Pick<NodeStep, 'drift' | 'startup'>): TaintChanges {
-  return { set: drift.missing.filter(({ blockedBy }) => blockedBy === undefined), startup };
+  return {
+    set: drift.missing.filter(({ blockedBy }) => blockedBy === undefined),
+    startup: { ...startup, awaitingRecord: startup.boot?.kind === 'SetAgain' ? rebootTaints(startup) : [] },
+  };
 }
 
 /**
@@ -61,6 +65,8 @@ function partOf({ set, startup }: TaintChanges, isIn: (taint: Taint) => boolean)
       toSetAgain: among(toSetAgain),
       removable: among(removable),
       needEntry: among(needEntry),
+      // An annotation that is not stored is written again.
+      awaitingRecord: [],
     },
   };
 }

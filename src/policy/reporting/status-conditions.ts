@@ -219,7 +219,7 @@ export const CONDITIONS = {
       },
       StartupTaintRefused: {
         meaning:
-          'The API server refuses to set or remove a startup taint on a node, or another mutating webhook undoes that.',
+          'The API server refuses to set or remove a startup taint on a node, or to record its reboot, or another mutating webhook undoes that.',
         next: READ_NODE_MESSAGE,
       },
       StartupTaintDeadlineExceeded: {

@@ -1,15 +1,21 @@
 import type { ClusterNode } from '../../../cluster/objects/cluster-objects.ts';
 import type { Entry } from '../../../cluster/watch/cached-objects.ts';
+import type { StartupRequirement } from '../../../judge/startup/startup-requirement.ts';
 import type { StartupStep } from '../../../judge/startup/startup-step.ts';
 import { formatTaint } from '../../../kubernetes/taint.ts';
 import type { RecordOnNode } from '../../record-on-node.ts';
 
 /** The startup taints that one write adds, removes, and gives an entry of the annotation allow-removal. */
-export type StartupChanges = Pick<StartupStep, 'toSetLate' | 'toSetAgain' | 'removable' | 'needEntry'>;
+export interface StartupChanges extends Pick<StartupStep, 'toSetLate' | 'toSetAgain' | 'removable' | 'needEntry'> {
+  /** The taints that wait until the write has recorded a reboot. */
+  readonly awaitingRecord: readonly StartupRequirement[];
+}
 
 /** The names of the policies that the changes concern. Empty if nothing changes. */
-export function policiesOf({ toSetLate, toSetAgain, removable, needEntry }: StartupChanges): string[] {
-  return [...toSetLate, ...toSetAgain, ...removable, ...needEntry].flatMap(({ policyNames }) => policyNames);
+export function policiesOf({ toSetLate, toSetAgain, removable, needEntry, awaitingRecord }: StartupChanges): string[] {
+  return [...toSetLate, ...toSetAgain, ...removable, ...needEntry, ...awaitingRecord].flatMap(
+    ({ policyNames }) => policyNames,
+  );
 }
 
 /** Records changes that were written. */

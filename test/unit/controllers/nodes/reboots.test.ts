@@ -1,4 +1,5 @@
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
+import { ApiError } from '../../../../src/cluster/client/api-error.ts';
 import type { ClusterNode } from '../../../../src/cluster/objects/cluster-objects.ts';
 import type { Entry } from '../../../../src/cluster/watch/cached-objects.ts';
 import type { TaintRule } from '../../../../src/policy/taint-rule.ts';
@@ -172,6 +173,22 @@ describe('a taint that a mutating webhook removes from the write after a reboot'
     await vi.advanceTimersByTimeAsync(600_000);
     expect(writes).toHaveLength(3);
   });
+});
+
+it('a record that is refused is reported, because the taint that the node still has waits for it', async () => {
+  const before = { taints: [TAINT], resources: [], bootId: 'A', startupBoot: { bootId: 'A' } };
+  const { repair, change, beforeWrite, writes } = startRepair(POLICIES, [entry('n1', before)]);
+  await vi.advanceTimersByTimeAsync(1_000);
+  beforeWrite.mockImplementation(() => {
+    throw new ApiError('PATCH', '', 422, 'Invalid', 'metadata.annotations: Too long');
+  });
+  change('n1', { ...before, bootId: 'B' });
+  await vi.advanceTimersByTimeAsync(1_000);
+  expect(writes.at(-1)?.patch.spec?.taints).toBeUndefined();
+  expect(repair.problems()).toMatchObject([{ policy: 'p', reason: 'StartupTaintRefused' }]);
+  beforeWrite.mockReset();
+  await vi.advanceTimersByTimeAsync(600_000);
+  expect(repair.problems()).toEqual([]);
 });
 
 it('a kubelet that restarts without a reboot, and a boot that is not reported, change nothing', async () => {
