@@ -1,21 +1,24 @@
 import { afterAll, beforeAll, expect, it } from 'vitest';
+import { STARTUP_BOOT_ANNOTATION } from '../../src/judge/node-boot.ts';
 import { MERGE_PATCH } from '../control-plane/content-types.ts';
 import { describeWithControlPlane } from '../control-plane/describe-with-control-plane.ts';
 import { succeeded } from '../control-plane/rest.ts';
-import { admin, developer, node } from '../control-plane/users.ts';
+import { admin, developer, node, type User } from '../control-plane/users.ts';
 import { waitUntil } from '../control-plane/wait-until.ts';
 import {
   createNodes,
   createTaintPolicy,
   eventsAbout,
   patchNode,
+  waitForAnnotation,
   waitForEvent,
   waitForStatus,
   waitForTaints,
 } from './drift.ts';
 import { type Installation, install } from './installation.ts';
 import { MUTATING_VERSION, obstacleToMutation } from './native-rig.ts';
-import { GPU, getNode, OTHER, path, taintsOf } from './nodes.ts';
+import { attempt, GPU, getNode, OTHER, path, taintsOf } from './nodes.ts';
+import { POLICIES_PATH } from './policy-resources.ts';
 
 const GPU_TEXT = 'dedicated=gpu:NoSchedule';
 const CLUSTER_ROLE = '/apis/rbac.authorization.k8s.io/v1/clusterroles/taintkeeper';
@@ -52,6 +55,37 @@ describeWithControlPlane('nodes that the leader cannot simply repair', { mutatin
     expect(status).toBe(200);
     expect((await patchNode(cp(), admin, 'full', { metadata: { labels: { pool: 'keep' } } })).error).toBe('');
     await waitForTaints(cp(), 'full', GPU_TEXT);
+  });
+
+  it('a required taint comes back to a node without room for the record of its reboot', async () => {
+    const storage = { key: 'example.com/storage', effect: 'NoSchedule' } as const;
+    const readyWhen = { allocatable: [{ resource: 'example.com/disk' }] };
+    await createTaintPolicy(cp(), 'again', {
+      nodeSelector: { matchLabels: { disk: 'yes' } },
+      taints: [{ ...storage, ensure: 'UntilReady', afterReboot: 'SetAgain', readyWhen }],
+    });
+    await createNodes(cp(), ['rebooted'], 'keep', [GPU]);
+    const report = async (body: object) => {
+      const url = `${path('rebooted')}/status`;
+      expect((await attempt(cp(), node('rebooted'), 'PATCH', url, body, MERGE_PATCH)).error).toBe('');
+    };
+    const change = async (user: User, body: object) =>
+      expect((await patchNode(cp(), user, 'rebooted', body)).error).toBe('');
+    await report({ status: { nodeInfo: { bootID: 'A' } } });
+    await change(admin, { metadata: { labels: { disk: 'yes' } } });
+    await waitForTaints(cp(), 'rebooted', GPU_TEXT, 'example.com/storage:NoSchedule');
+    await waitForAnnotation(cp(), 'rebooted', STARTUP_BOOT_ANNOTATION, 'A');
+    await change(developer, { spec: { taints: [storage] }, metadata: { labels: { pool: null } } });
+    const annotations = (await getNode(cp(), 'rebooted')).metadata.annotations ?? {};
+    const junk = 'x'.repeat(ANNOTATIONS_MAX_BYTES - Object.entries(annotations).flat().join('').length - 'junk'.length);
+    await report({ metadata: { annotations: { junk } }, status: { nodeInfo: { bootID: 'B' } } });
+    await waitForStatus(cp(), 'again', ({ conditions = [] }) =>
+      conditions.some(({ type, reason }) => type === 'Stalled' && reason === 'StartupTaintRefused'),
+    );
+    await change(admin, { metadata: { labels: { pool: 'keep' } } });
+    await waitForTaints(cp(), 'rebooted', 'example.com/storage:NoSchedule', GPU_TEXT);
+    await succeeded(cp().request(admin, 'DELETE', path('rebooted')));
+    await succeeded(cp().request(admin, 'DELETE', `${POLICIES_PATH.TaintPolicy}/again`));
   });
 
   it.skipIf(obstacleToMutation)(

@@ -1,10 +1,12 @@
 import type { ApiClient } from '../../cluster/client/api-client.ts';
-import { isFinal } from '../../cluster/client/api-error.ts';
+import { type ApiError, isFinal } from '../../cluster/client/api-error.ts';
 import type { ServiceRef } from '../../cluster/installation/service-ref.ts';
 import type { ClusterNode } from '../../cluster/objects/cluster-objects.ts';
 import type { ClusterPolicies } from '../../cluster/policies/policies.ts';
 import { type Change, type Entry, isNews } from '../../cluster/watch/cached-objects.ts';
 import type { NodeStep } from '../../judge/node/node-step.ts';
+import { separateSteps } from '../../judge/node/separate-steps.ts';
+import type { DesiredNode } from '../../judge/node-view.ts';
 import type { Taint } from '../../kubernetes/taint.ts';
 import type { RecordedEvent } from '../../policy/reporting/recorded-event.ts';
 import { longLoop } from '../../runtime/long-loop.ts';
@@ -64,7 +66,8 @@ interface Parts {
 }
 
 /**
- * Keeps nodes as the policies declare them, whether or not the webhook saw the change: watch event → what is missing → one write.
+ * Keeps nodes as the policies declare them, whether or not the webhook saw the change: watch event → what is missing → one write,
+ * or several if that is refused.
  * {@link RememberedSteps} says what is missing, by the rules of `judge/node/node-step.ts`.
  */
 export function startNodeRepair(run: Run, options: NodeRepairOptions): NodeRepair {
@@ -191,51 +194,95 @@ async function repair(entry: NodeEntry, parts: Parts): Promise<number | undefine
   startup.noteWaiting(entry, step.startup);
   // First: a write takes over the taints, and the API server forgets their last writer. A read that fails does not prevent the write.
   const [conflictsSet] = await Promise.allSettled([problems.setConflicts(name, step.memoryIfUnwritten.conflicts)]);
-  const result = await write(entry, step, parts);
-  if (result === undefined || result === 'Written') {
+  const [written] = await Promise.allSettled([write(entry, step, parts)]);
+  const outcome = written.status === 'fulfilled' ? written.value : 'Refused';
+  if (outcome === undefined || outcome === 'Written') {
     clearRepairFault(name, step, parts);
     clearStartupFault(name, step, parts);
   }
+  // What a write has no part in is reported also if it fails.
   problems.setWouldEvict(name, entry.value.taints, step.drift.missing);
-  if (conflictsSet.status === 'rejected') throw conflictsSet.reason;
   nodeEvents.recordBlocked(entry, step.drift.missing);
-  nodeEvents.recordLeftAlone(entry, step.leftAlone);
-  return result === 'Outdated' || result === 'Undone' ? CONFLICT_PAUSE_MS : step.nextInMs;
+  if (conflictsSet.status === 'fulfilled') nodeEvents.recordLeftAlone(entry, step.leftAlone);
+  for (const result of [written, conflictsSet]) if (result.status === 'rejected') throw result.reason;
+  return outcome === 'Outdated' || outcome === 'Undone' || outcome === 'Partly' ? CONFLICT_PAUSE_MS : step.nextInMs;
 }
 
-/** @returns undefined if there is nothing to write */
-async function write(
-  entry: NodeEntry,
-  step: NodeStep,
-  parts: Parts,
-): Promise<NodeWrite['outcome'] | 'Undone' | undefined> {
+type Outcome = NodeWrite['outcome'] | 'Undone' | 'Partly';
+
+/**
+ * Writes all changes at once. If the API server refuses that, those of each kind are tried alone, until one is stored. The watch then shows a newer
+ * version, and the others are tried again.
+ * @returns undefined if there is nothing to write. `Undone` and `Partly`: some changes had no effect
+ * @throws ApiError if nothing is stored
+ */
+async function write(entry: NodeEntry, step: NodeStep, parts: Parts): Promise<Outcome | undefined> {
+  if (step.desired === undefined) return undefined;
+  const whole = await tryWrite(entry, step, step.desired, parts);
+  if (whole.refusal === undefined) {
+    if (whole.ineffective) setWriteFaults(entry.name, step, [whole.ineffective], parts);
+    return whole.outcome;
+  }
+  const ineffective: Ineffective[] = [];
+  for (const one of separateSteps(entry.value, step)) {
+    const tried = await tryWrite(entry, one, one.desired, parts);
+    if (tried.ineffective) ineffective.push(tried.ineffective);
+    if (tried.refusal) continue;
+    if (tried.outcome === 'Written' || tried.outcome === 'Undone') setWriteFaults(entry.name, step, ineffective, parts);
+    return tried.outcome === 'Written' ? 'Partly' : tried.outcome;
+  }
+  setWriteFaults(entry.name, step, ineffective.length > 0 ? ineffective : [whole.ineffective], parts);
+  throw whole.refusal;
+}
+
+/** Changes that have no effect. */
+interface Ineffective {
+  readonly changes: TaintChanges;
+  readonly fault: WriteFault;
+}
+
+type Tried =
+  | { readonly outcome: Outcome; readonly ineffective?: Ineffective | undefined; readonly refusal?: undefined }
+  /** The API server will refuse them again. */
+  | { readonly outcome?: undefined; readonly ineffective: Ineffective; readonly refusal: ApiError };
+
+/** @throws ApiError if the same write may succeed later */
+async function tryWrite(entry: NodeEntry, step: NodeStep, desired: DesiredNode, parts: Parts): Promise<Tried> {
   const { steps, startup, writer, nodeEvents } = parts;
-  const { desired, expired } = step;
   const { name } = entry;
-  if (desired === undefined) return undefined;
   const changes = taintChangesOf(step);
-  const written = await writer.write(entry, desired).catch((error) => {
-    if (isFinal(error)) setWriteFault(name, step, changes, { kind: 'Refused', error }, parts);
-    throw error;
-  });
-  if (written.outcome !== 'Written') return written.outcome;
+  let written: NodeWrite;
+  try {
+    written = await writer.write(entry, desired);
+  } catch (error) {
+    if (!isFinal(error)) throw error;
+    return { refusal: error, ineffective: { changes, fault: { kind: 'Refused', error } } };
+  }
+  if (written.outcome !== 'Written') return { outcome: written.outcome };
   const { stored, undone } = writtenChanges(changes, name, desired.taints, written.taints);
   // It counts as a change that another writer undoes: the leader ends after some of them.
   steps.written(entry, step, undone?.startup.toSetAgain.map(({ taint }) => taint) ?? []);
-  nodeEvents.recordWritten(entry, { set: stored.set, expired });
+  nodeEvents.recordWritten(entry, { set: stored.set, expired: step.expired });
   startup.recordWritten(entry, stored.startup);
-  if (undone === undefined) return 'Written';
-  setWriteFault(name, step, undone, undone.fault, parts);
-  return 'Undone';
+  if (undone === undefined) return { outcome: 'Written' };
+  return { outcome: 'Undone', ineffective: { changes: undone, fault: undone.fault } };
 }
 
-/** @param changes what has no effect. All other changes were stored, or are no longer needed. */
-function setWriteFault(name: string, step: NodeStep, changes: TaintChanges, fault: WriteFault, parts: Parts): void {
+/** @param ineffective all other changes were stored, will be tried again, or are no longer needed */
+function setWriteFaults(name: string, step: NodeStep, ineffective: readonly Ineffective[], parts: Parts): void {
   const { problems, startup } = parts;
-  if (changes.set.length > 0) problems.setWriteFault(name, changes.set, fault);
-  else clearRepairFault(name, step, parts);
-  if (policiesOf(changes.startup).length > 0) startup.setWriteFault(name, changes.startup, fault);
-  else clearStartupFault(name, step, parts);
+  const required = ineffective.filter(({ changes }) => changes.set.length > 0);
+  const ofStartup = ineffective.filter(({ changes }) => policiesOf(changes.startup).length > 0);
+  const [first] = required;
+  if (first) {
+    const set = required.flatMap(({ changes }) => changes.set);
+    problems.setWriteFault(name, set, first.fault);
+  } else clearRepairFault(name, step, parts);
+  const [firstOfStartup] = ofStartup;
+  if (firstOfStartup) {
+    const policies = ofStartup.flatMap(({ changes }) => policiesOf(changes.startup));
+    startup.setWriteFault(name, policies, firstOfStartup.fault);
+  } else clearStartupFault(name, step, parts);
 }
 
 /** Deletes the fault of required taints. In a conflict, its message may name the webhook that undoes the writes. */

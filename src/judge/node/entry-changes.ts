@@ -27,18 +27,29 @@ export interface EntryChanges {
 export function entryChanges(
   node: StoredNode,
   known: NodeMemory,
-  { tracked, removable, needEntry }: Pick<StartupStep, 'tracked' | 'removable' | 'needEntry'>,
+  startup: Pick<StartupStep, 'tracked' | 'removable' | 'needEntry'>,
   policies: readonly CompiledTaintPolicy[],
   now: number,
 ): EntryChanges {
   const carriedWithEntry = taintsWithEntry(node, policies, known.carriedWithEntry, now);
   const expired = carriedWithEntry.filter((one) => entryEndsAt(one, known) <= now).map(({ taint }) => taint);
-  const revoked = revokedTaints(node, known, tracked, now);
-  const allowRemoval = rewriteAllowRemoval(node.allowRemoval, {
+  const revoked = revokedTaints(node, known, startup.tracked, now);
+  return { carriedWithEntry, expired, revoked, allowRemoval: allowRemovalAfter(node, { startup, expired, revoked }) };
+}
+
+/** The annotation `allow-removal` after a step. */
+export function allowRemovalAfter(
+  node: Pick<StoredNode, 'allowRemoval'>,
+  {
+    startup: { removable, needEntry },
+    expired,
+    revoked,
+  }: Pick<WrittenStep, 'expired' | 'revoked'> & { readonly startup: Pick<StartupStep, 'removable' | 'needEntry'> },
+): string | undefined {
+  return rewriteAllowRemoval(node.allowRemoval, {
     entriesEnded: [...expired, ...revoked, ...removable.filter(({ endsEntry }) => endsEntry).map(({ taint }) => taint)],
     more: needEntry.map(({ taint }) => taint),
   });
-  return { carriedWithEntry, expired, revoked, allowRemoval };
 }
 
 /** When the entry of a taint ends that the node carries, in milliseconds of the monotonic clock. */

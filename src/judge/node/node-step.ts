@@ -94,7 +94,7 @@ function conflictsOf({ missing }: NodeDrift) {
 }
 
 /** Undefined if the node is as it should be. */
-function desiredNode(
+export function desiredNode(
   node: StoredNode,
   drift: NodeDrift,
   startup: StartupStep,
@@ -135,7 +135,7 @@ function nextChangeInMs(
 }
 
 /** What a step writes about taints. Of several changes of one, the last one is in force: see {@link withStartup}. */
-function changesOf(
+export function changesOf(
   drift: NodeDrift,
   { toSetLate, toSetAgain, removable, needEntry }: StartupStep,
 ): Omit<WrittenChange, 'wasAsWritten'>[] {

@@ -18,7 +18,7 @@ import { trackWriteFaults, type WriteFault } from '../write-faults.ts';
 import { isAwaited, namedDaemonSets } from './awaited-daemon-sets.ts';
 import { watchCsiNodes } from './csi-nodes.ts';
 import { startReplicaPods } from './replica-pods.ts';
-import { policiesOf, recordStartupChanges, type StartupChanges } from './startup-changes.ts';
+import { recordStartupChanges, type StartupChanges } from './startup-changes.ts';
 import { watchStartupPods } from './startup-pods.ts';
 import { startupProblems } from './startup-problems.ts';
 import { sourcesOf } from './startup-sources.ts';
@@ -55,8 +55,8 @@ export interface StartupWaits extends Controller {
   noteWaiting(entry: NodeEntry, step: StartupStep): void;
   /** Records changes that were written. */
   recordWritten(entry: NodeEntry, changes: StartupChanges): void;
-  /** The API server refused such changes, or did not store them. */
-  setWriteFault(node: string, changes: StartupChanges, fault: WriteFault): void;
+  /** The API server refused changes of startup taints of the policies, or did not store them. */
+  setWriteFault(node: string, policies: readonly string[], fault: WriteFault): void;
   /** @param leftAlone the policies whose startup taints the leader leaves alone */
   clearWriteFault(node: string, leftAlone: readonly string[]): void;
   /** What the startup taints of the node wait for, in words. */
@@ -130,7 +130,7 @@ export function startStartupWaits(run: Run, options: StartupWaitsOptions): Start
     },
     noteWaiting: waitingNodes.note,
     recordWritten: (entry, changes) => recordStartupChanges(record, entry, changes),
-    setWriteFault: (node, changes, fault) => writeFaults.set(node, policiesOf(changes), fault),
+    setWriteFault: writeFaults.set,
     clearWriteFault: writeFaults.clear,
     startupOn: waitingNodes.textOn,
     isTracked: (node) => waitingNodes.has(node) || writeFaults.has(node),

@@ -716,6 +716,41 @@ describe('refused writes of a node with a required taint and a startup taint', (
     expect(reported(repair)).toEqual([]);
   });
 
+  it.each([
+    { refused: network.key, taints: [network, gpu], left: ['q StartupTaintRefused'] },
+    { refused: gpu.key, taints: [], left: ['p RepairRefused'] },
+  ])('do not prevent the other change: another plugin refuses that of $refused', async ({ refused, taints, left }) => {
+    const repair = startRepair(policies, [newNode()]);
+    repair.beforeWrite.mockImplementation((name) => {
+      const [before, after] = [repair.taintsOf('n0'), repair.writes.at(-1)?.patch.spec?.taints].map((taints) =>
+        taints?.some(({ key }) => key === refused),
+      );
+      if (before !== after) throw new ApiError('PATCH', name, 403, 'Forbidden', `${refused} is mine`);
+    });
+    repair.change('n0', READY);
+    await vi.advanceTimersByTimeAsync(10_000);
+    expect(repair.taintsOf('n0')).toEqual(taints);
+    expect(reported(repair)).toEqual(left);
+    const tried = repair.writes.length;
+    await vi.advanceTimersByTimeAsync(3_600_000);
+    // With the longest pause, and one write each time.
+    expect(repair.writes.length - tried).toBeLessThanOrEqual(30);
+    repair.beforeWrite.mockReset();
+    repair.change('n0', { labels: { any: 'news' } });
+    await settle();
+    expect(repair.taintsOf('n0')).toEqual([gpu]);
+    expect(reported(repair)).toEqual([]);
+  });
+
+  it('name a taint that would evict pods, which no write sets', async () => {
+    const evict = rule('Restore', { key: 'evict', effect: 'NoExecute', ensure: 'Always' });
+    const repair = startRepair({ ...policies, r: evict }, [newNode()]);
+    repair.beforeWrite.mockImplementation(refuse);
+    repair.change('n0', READY);
+    await settle();
+    expect(reported(repair)).toContain('r WouldEvictPods');
+  });
+
   it('do not hide which webhook undoes the required taint: it is left alone meanwhile', async () => {
     const repair = startRepair(policies, [newNode()]);
     repair.mutation.mockImplementation((taints) => taints.filter(({ key }) => key !== gpu.key));
