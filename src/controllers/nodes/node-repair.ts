@@ -1,12 +1,10 @@
 import type { ApiClient } from '../../cluster/client/api-client.ts';
-import { type ApiError, isFinal } from '../../cluster/client/api-error.ts';
+import { isFinal } from '../../cluster/client/api-error.ts';
 import type { ServiceRef } from '../../cluster/installation/service-ref.ts';
 import type { ClusterNode } from '../../cluster/objects/cluster-objects.ts';
 import type { ClusterPolicies } from '../../cluster/policies/policies.ts';
 import { type Change, type Entry, isNews } from '../../cluster/watch/cached-objects.ts';
 import type { NodeStep } from '../../judge/node/node-step.ts';
-import { separateSteps } from '../../judge/node/separate-steps.ts';
-import type { DesiredNode } from '../../judge/node-view.ts';
 import type { Taint } from '../../kubernetes/taint.ts';
 import type { RecordedEvent } from '../../policy/reporting/recorded-event.ts';
 import { longLoop } from '../../runtime/long-loop.ts';
@@ -21,15 +19,13 @@ import {
 } from '../controller.ts';
 import type { Rights } from '../optional-rights.ts';
 import type { Reports } from '../reports.ts';
-import { type NodeEvents, trackNodeEvents } from './node-events.ts';
-import { type NodeWrite, type NodeWriter, nodeWriter } from './node-writer.ts';
+import { trackNodeEvents } from './node-events.ts';
+import { nodeWriter } from './node-writer.ts';
 import { perNode } from './per-node.ts';
 import { type RememberedSteps, rememberedSteps } from './remembered-steps.ts';
-import { type RepairProblems, trackRepairProblems } from './repair-problems.ts';
-import { policiesOf } from './startup/startup-changes.ts';
-import { type StartupWaits, startStartupWaits } from './startup/startup-waits.ts';
-import type { WriteFault } from './write-faults.ts';
-import { type TaintChanges, taintChangesOf, writtenChanges } from './written-changes.ts';
+import { trackRepairProblems } from './repair-problems.ts';
+import { startStartupWaits } from './startup/startup-waits.ts';
+import { type RepairParts, writeStep } from './step-writer.ts';
 
 /** All nodes are checked again at this interval, whatever the watch shows. */
 const SWEEP_MS = 600_000;
@@ -55,14 +51,6 @@ export interface NodeRepair extends Controller {
   startupOn(node: string): string | undefined;
   /** Emits when one of these answers may have changed. */
   readonly changes: Source;
-}
-
-interface Parts {
-  readonly steps: RememberedSteps;
-  readonly startup: StartupWaits;
-  readonly writer: NodeWriter;
-  readonly problems: RepairProblems;
-  readonly nodeEvents: NodeEvents;
 }
 
 /**
@@ -94,7 +82,7 @@ export function startNodeRepair(run: Run, options: NodeRepairOptions): NodeRepai
   const steps = rememberedSteps({ client, policies, startup, kept, onTurn: (node) => queue.add(node), signal });
   const writer = nodeWriter(client, kept, signal);
   const nodeEvents = trackNodeEvents({ kept, problems, recordEvent, metrics, log });
-  const parts: Parts = { steps, startup, writer, problems, nodeEvents };
+  const parts: RepairParts = { steps, startup, writer, problems, nodeEvents };
   const sweep = startControllerReconciler(run, 'node-sweep', sweepNodes);
 
   nodes.changes.subscribe(onNode, signal);
@@ -175,7 +163,7 @@ function needsWorker({ drift, startup, leftAlone, desired }: NodeStep): boolean 
   return drift.missing.length + startup.waiting.length + leftAlone.length > 0 || desired !== undefined;
 }
 
-function isTracked(name: string, { nodeEvents, problems, startup }: Parts): boolean {
+function isTracked(name: string, { nodeEvents, problems, startup }: RepairParts): boolean {
   return nodeEvents.has(name) || problems.has(name) || startup.isTracked(name);
 }
 
@@ -183,7 +171,7 @@ function isTracked(name: string, { nodeEvents, problems, startup }: Parts): bool
  * Writes what the Node needs, and records what it lacks after that.
  * @returns in how many milliseconds the Node is to be checked again; undefined for never
  */
-async function repair(entry: NodeEntry, parts: Parts): Promise<number | undefined> {
+async function repair(entry: NodeEntry, parts: RepairParts): Promise<number | undefined> {
   const { steps, startup, writer, problems, nodeEvents } = parts;
   const { name } = entry;
   const outdatedForMs = writer.outdatedForMs(entry);
@@ -194,110 +182,12 @@ async function repair(entry: NodeEntry, parts: Parts): Promise<number | undefine
   startup.noteWaiting(entry, step.startup);
   // First: a write takes over the taints, and the API server forgets their last writer. A read that fails does not prevent the write.
   const [conflictsSet] = await Promise.allSettled([problems.setConflicts(name, step.memoryIfUnwritten.conflicts)]);
-  const [written] = await Promise.allSettled([write(entry, step, parts)]);
-  const outcome = written.status === 'fulfilled' ? written.value : 'Refused';
-  if (outcome === undefined || outcome === 'Written') {
-    clearRepairFault(name, step, parts);
-    clearStartupFault(name, step, parts);
-  }
+  const [written] = await Promise.allSettled([writeStep(entry, step, parts)]);
   // What a write has no part in is reported also if it fails.
   problems.setWouldEvict(name, entry.value.taints, step.drift.missing);
   nodeEvents.recordBlocked(entry, step.drift.missing);
   if (conflictsSet.status === 'fulfilled') nodeEvents.recordLeftAlone(entry, step.leftAlone);
   for (const result of [written, conflictsSet]) if (result.status === 'rejected') throw result.reason;
-  return outcome === 'Outdated' || outcome === 'Undone' || outcome === 'Partly' ? CONFLICT_PAUSE_MS : step.nextInMs;
-}
-
-type Outcome = NodeWrite['outcome'] | 'Undone' | 'Partly';
-
-/**
- * Writes all changes at once. If the API server refuses that, those of each kind are tried alone, until one is stored. The watch then shows a newer
- * version, and the others are tried again.
- * @returns undefined if there is nothing to write. `Undone` and `Partly`: some changes had no effect
- * @throws ApiError if nothing is stored
- */
-async function write(entry: NodeEntry, step: NodeStep, parts: Parts): Promise<Outcome | undefined> {
-  if (step.desired === undefined) return undefined;
-  const whole = await tryWrite(entry, step, step.desired, parts);
-  if (whole.refusal === undefined) {
-    if (whole.ineffective) setWriteFaults(entry.name, step, [whole.ineffective], parts);
-    return whole.outcome;
-  }
-  const ineffective: Ineffective[] = [];
-  for (const one of separateSteps(entry.value, step)) {
-    const tried = await tryWrite(entry, one, one.desired, parts);
-    if (tried.ineffective) ineffective.push(tried.ineffective);
-    if (tried.refusal) continue;
-    if (tried.outcome === 'Written' || tried.outcome === 'Undone') setWriteFaults(entry.name, step, ineffective, parts);
-    return tried.outcome === 'Written' ? 'Partly' : tried.outcome;
-  }
-  setWriteFaults(entry.name, step, ineffective.length > 0 ? ineffective : [whole.ineffective], parts);
-  throw whole.refusal;
-}
-
-/** Changes that have no effect. */
-interface Ineffective {
-  readonly changes: TaintChanges;
-  readonly fault: WriteFault;
-}
-
-type Tried =
-  | { readonly outcome: Outcome; readonly ineffective?: Ineffective | undefined; readonly refusal?: undefined }
-  /** The API server will refuse them again. */
-  | { readonly outcome?: undefined; readonly ineffective: Ineffective; readonly refusal: ApiError };
-
-/** @throws ApiError if the same write may succeed later */
-async function tryWrite(entry: NodeEntry, step: NodeStep, desired: DesiredNode, parts: Parts): Promise<Tried> {
-  const { steps, startup, writer, nodeEvents } = parts;
-  const { name } = entry;
-  const changes = taintChangesOf(step);
-  let written: NodeWrite;
-  try {
-    written = await writer.write(entry, desired);
-  } catch (error) {
-    if (!isFinal(error)) throw error;
-    return { refusal: error, ineffective: { changes, fault: { kind: 'Refused', error } } };
-  }
-  if (written.outcome !== 'Written') return { outcome: written.outcome };
-  const { stored, undone } = writtenChanges(changes, name, desired.taints, written.taints);
-  // It counts as a change that another writer undoes: the leader ends after some of them.
-  steps.written(entry, step, undone?.startup.toSetAgain.map(({ taint }) => taint) ?? []);
-  nodeEvents.recordWritten(entry, { set: stored.set, expired: step.expired });
-  startup.recordWritten(entry, stored.startup);
-  if (undone === undefined) return { outcome: 'Written' };
-  return { outcome: 'Undone', ineffective: { changes: undone, fault: undone.fault } };
-}
-
-/** @param ineffective all other changes were stored, will be tried again, or are no longer needed */
-function setWriteFaults(name: string, step: NodeStep, ineffective: readonly Ineffective[], parts: Parts): void {
-  const { problems, startup } = parts;
-  const required = ineffective.filter(({ changes }) => changes.set.length > 0);
-  const ofStartup = ineffective.filter(({ changes }) => policiesOf(changes.startup).length > 0);
-  const [first] = required;
-  if (first) {
-    const set = required.flatMap(({ changes }) => changes.set);
-    problems.setWriteFault(name, set, first.fault);
-  } else clearRepairFault(name, step, parts);
-  const [firstOfStartup] = ofStartup;
-  if (firstOfStartup) {
-    const policies = ofStartup.flatMap(({ changes }) => policiesOf(changes.startup));
-    startup.setWriteFault(name, policies, firstOfStartup.fault);
-  } else clearStartupFault(name, step, parts);
-}
-
-/** Deletes the fault of required taints. In a conflict, its message may name the webhook that undoes the writes. */
-function clearRepairFault(name: string, { drift }: NodeStep, { problems }: Parts): void {
-  const inConflict = drift.missing.filter(({ blockedBy }) => blockedBy === 'Conflict');
-  problems.clearWriteFault(
-    name,
-    inConflict.map(({ policy }) => policy.name),
-  );
-}
-
-/** The same for startup taints. */
-function clearStartupFault(name: string, { leftAlone }: NodeStep, { startup }: Parts): void {
-  startup.clearWriteFault(
-    name,
-    leftAlone.flatMap(({ policyNames }) => policyNames),
-  );
+  const isToRepeat = written.status === 'fulfilled' && written.value === 'Repeat';
+  return isToRepeat ? CONFLICT_PAUSE_MS : step.nextInMs;
 }

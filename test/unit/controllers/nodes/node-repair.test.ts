@@ -737,7 +737,7 @@ describe('refused writes of a node with a required taint and a startup taint', (
     expect(repair.writes.length - tried).toBeLessThanOrEqual(30);
     repair.beforeWrite.mockReset();
     repair.change('n0', { labels: { any: 'news' } });
-    await settle();
+    await vi.advanceTimersByTimeAsync(2_000);
     expect(repair.taintsOf('n0')).toEqual([gpu]);
     expect(reported(repair)).toEqual([]);
   });
