@@ -32,7 +32,7 @@ export function checkInstallation({ search }: Pick<Facts, 'search'>): Finding {
       `taintkeeper doctor --namespace ${first.namespace}`,
     );
   }
-  // The installation to check was not seen, because the user is blind there: the facts are not about the one that was found.
+  // The installation to check was not seen, because the user may not read everything there: the facts are not about the one that was found.
   if (first !== chosen) {
     return essentialSkip(
       `taintkeeper is ${placesOf(found)}. Whether it is in namespace ${chosen.namespace} as well is not known: ${blind}`,

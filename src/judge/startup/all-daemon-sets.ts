@@ -20,7 +20,7 @@ const INITIALIZERS: ReadonlyMap<string, string> = new Map([
   [CLUSTER_API_UNINITIALIZED_KEY, 'Cluster API'],
 ]);
 
-/** Who sets further labels of the node before it is initialized: until then, it is not known which DaemonSets run there. */
+/** The components that have not initialized the node. They add labels before that, so it is not known yet which DaemonSets run there. */
 export function initializersOf({ taints }: Pick<SchedulingNode, 'taints'>): string[] {
   return taints.flatMap(({ key }) => INITIALIZERS.get(key) ?? []);
 }
