@@ -15,7 +15,7 @@ import type { CompiledTolerationPolicy } from '../policy/compiled-toleration-pol
 import type { PolicySet } from '../policy/policy-set.ts';
 import { daemonSetName } from '../policy/ready-when.ts';
 import { longLoop } from '../runtime/long-loop.ts';
-import { type Coverage, lastingEvictions, summarizeEviction } from '../scheduling/coverage.ts';
+import { type Coverage, countCovered, lastingEvictions, summarizeEviction } from '../scheduling/coverage.ts';
 import { summarizeObstacle } from '../scheduling/obstacle.ts';
 import { isRollingOut } from '../scheduling/rollout.ts';
 import { atMost } from '../text/counts.ts';
@@ -62,7 +62,7 @@ export async function coverageMatrix(
   const startup = startupRulesOf(policies.taintPolicies);
   const sorted = daemonSets.toSorted((a, b) => (daemonSetName(a) < daemonSetName(b) ? -1 : 1));
   const grouping = startGrouping<ClusterNode, Answer>(sorted, startup, answerOf);
-  const unready = nodes.filter(({ ready }) => !ready).length;
+  const unready = nodes.filter(({ ready }) => !ready);
   const letOthersRun = longLoop();
   for (const node of nodes.toSorted((a, b) => (a.name < b.name ? -1 : 1))) {
     await letOthersRun();
@@ -98,11 +98,11 @@ export async function coverageMatrix(
   };
 }
 
-/** What is known of a DaemonSet without what it tolerates on the nodes. @param unready how many of them are not Ready */
+/** The facts about a DaemonSet that do not depend on the taints of the groups. @param unready the nodes that are not Ready */
 function factsOf(
   daemonSet: ClusterDaemonSet,
   policies: PolicySet['tolerationPolicies'],
-  unready: number,
+  unready: readonly ClusterNode[],
 ): Omit<EvaluatedRow, keyof CoverageRow | 'remedy'> {
   const { missing, cutShort } = lackedByRunning(daemonSet, { tolerationPolicies: mutating(policies) });
   const adding = new Set(missing.map(({ policy: { name } }) => name));
@@ -113,7 +113,7 @@ function factsOf(
     ...(addingNone.length > 0 ? { cutShortBy: [...new Set(addingNone)] } : {}),
     ...(isHalfTolerant(daemonSet) ? { halfTolerant: true } : {}),
     ...(hasTooManyTolerations(daemonSet) ? { tooManyTolerations: true } : {}),
-    ...(isRollingOut(daemonSet, unready) ? { rollingOut: true } : {}),
+    ...(isRollingOut(daemonSet, () => countCovered(daemonSet, unready)) ? { rollingOut: true } : {}),
   };
 }
 

@@ -26,10 +26,12 @@ export function isRolledOut({ generation, onDelete, status }: Rollout, unreadyNo
 /**
  * Whether pods of an earlier template are being replaced, of which a node that is not Ready may keep one. With OnDelete, a user replaces them. A node
  * without a pod is no part of a rollout: the DaemonSet controller cannot create its pod, or has not yet.
+ * @param unreadyNodes how many nodes are not Ready, of those where it runs
  */
-export function isRollingOut({ generation, onDelete, status }: Rollout, unreadyNodes: number): boolean {
+export function isRollingOut({ generation, onDelete, status }: Rollout, unreadyNodes: () => number): boolean {
   const { observedGeneration, current, updated } = status;
-  return !onDelete && (observedGeneration < generation || current - updated > unreadyNodes);
+  if (onDelete) return false;
+  return observedGeneration < generation || (current > updated && current - updated > unreadyNodes());
 }
 
 /** Whether it is rolled out, and its pods are available, with the same exception. */

@@ -157,9 +157,16 @@ it.each([
 it.each([
   { why: 'an old pod is being replaced', status: { updated: 2 }, rolling: true },
   { why: 'the old pod is on a node that is not Ready', status: { updated: 2 }, unready: 1, rolling: undefined },
+  {
+    why: 'another node is not Ready, where it does not run',
+    given: { nodeSelector: { pool: 'gpu' } },
+    status: { updated: 2 },
+    unready: 1,
+    rolling: true,
+  },
   { why: 'a pod cannot be created', status: { current: 2, updated: 2 }, rolling: undefined },
-])('says whether it is rolling out: $why', async ({ status, unready = 0, rolling }) => {
-  const whole = daemonSet('cni');
+])('says whether it is rolling out: $why', async ({ given, status, unready = 0, rolling }) => {
+  const whole = daemonSet('cni', given);
   const nodes = Array.from({ length: unready }, (_, index) => ({ ...node(`n${index}`), ready: false }));
   const { daemonSets } = await coverageMatrix([{ ...whole, status: { ...whole.status, ...status } }], nodes);
   expect(daemonSets[0]?.rollingOut).toBe(rolling);

@@ -53,5 +53,5 @@ it.each<{
   const rollout = { generation: 2, onDelete, status: { ...DONE, ...status } };
   expect(isRolledOut(rollout, unready)).toBe(rolledOut);
   expect(isHealthy(rollout, unready)).toBe(healthy);
-  expect(isRollingOut(rollout, unready)).toBe(rollingOut);
+  expect(isRollingOut(rollout, () => unready)).toBe(rollingOut);
 });
