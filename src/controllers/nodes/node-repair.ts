@@ -183,10 +183,12 @@ async function repair(entry: NodeEntry, parts: RepairParts): Promise<number | un
   // First: a write takes over the taints, and the API server forgets their last writer. A read that fails does not prevent the write.
   const [conflictsSet] = await Promise.allSettled([problems.setConflicts(name, step.memoryIfUnwritten.conflicts)]);
   const [written] = await Promise.allSettled([writeStep(entry, step, parts)]);
-  // What a write has no part in is reported also if it fails.
+  // Taints that no write sets are reported even if the write fails.
   problems.setWouldEvict(name, entry.value.taints, step.drift.missing);
-  nodeEvents.recordBlocked(entry, step.drift.missing);
-  if (conflictsSet.status === 'fulfilled') nodeEvents.recordLeftAlone(entry, step.leftAlone);
+  if (conflictsSet.status === 'fulfilled') {
+    nodeEvents.recordBlocked(entry, step.drift.missing);
+    nodeEvents.recordLeftAlone(entry, step.leftAlone);
+  }
   for (const result of [written, conflictsSet]) if (result.status === 'rejected') throw result.reason;
   const isToRepeat = written.status === 'fulfilled' && written.value === 'Repeat';
   return isToRepeat ? CONFLICT_PAUSE_MS : step.nextInMs;

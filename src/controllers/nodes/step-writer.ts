@@ -31,7 +31,7 @@ type Outcome = 'Done' | 'Repeat';
  * Writes the changes of a step, all at once. If the API server refuses that, those of each kind are tried alone, until one is stored. The watch then shows a
  * newer version, and the others are tried again. Keeps the faults of writes without effect, until a later write stores the same changes, or they are not
  * needed any more.
- * @throws ApiError if nothing is stored
+ * @throws ApiError if the API server refuses to write all changes at once, or may accept them later
  */
 export async function writeStep(entry: NodeEntry, step: NodeStep, parts: RepairParts): Promise<Outcome> {
   const { name } = entry;
@@ -40,31 +40,35 @@ export async function writeStep(entry: NodeEntry, step: NodeStep, parts: RepairP
     return 'Done';
   }
   const whole = await tryWrite(entry, step, step.desired, parts);
-  if (whole.refusal === undefined) return outcomeOf(name, step, whole, [], parts);
-  const refused: Ineffective[] = [];
-  for (const one of separateSteps(entry.value, step)) {
-    const tried = await tryWrite(entry, one, one.desired, parts);
-    if (tried.refusal === undefined) {
-      outcomeOf(name, step, tried, refused, parts);
-      return 'Repeat';
-    }
-    refused.push(tried.ineffective);
+  if (whole.refusal) {
+    const ineffective = await writeSeparately(entry, step, whole.ineffective, parts);
+    if (ineffective) setFaults(name, step, ineffective, parts);
+    throw whole.refusal;
   }
-  setFaults(name, step, refused.length > 0 ? refused : [whole.ineffective], parts);
-  throw whole.refusal;
+  const { outcome, ineffective } = whole;
+  if (outcome === 'Outdated') return 'Repeat';
+  if (outcome === 'Written') setFaults(name, step, ineffective ? [ineffective] : [], parts);
+  return ineffective ? 'Repeat' : 'Done';
 }
 
-function outcomeOf(
-  name: string,
+/** @returns what was not stored. Undefined if that is not known: the Node has changed */
+async function writeSeparately(
+  entry: NodeEntry,
   step: NodeStep,
-  { outcome, ineffective }: Answered,
-  refused: readonly Ineffective[],
+  whole: Ineffective,
   parts: RepairParts,
-): Outcome {
-  // Nothing was written.
-  if (outcome === 'Outdated' || outcome === 'NotFound') return outcome === 'Outdated' ? 'Repeat' : 'Done';
-  setFaults(name, step, [...refused, ...(ineffective ? [ineffective] : [])], parts);
-  return ineffective ? 'Repeat' : 'Done';
+): Promise<Ineffective[] | undefined> {
+  const refused: Ineffective[] = [];
+  const separate = separateSteps(entry.value, step);
+  for (const [index, one] of separate.entries()) {
+    const tried = await tryWrite(entry, one, one.desired, parts);
+    if (tried.ineffective) refused.push(tried.ineffective);
+    if (tried.refusal) continue;
+    if (tried.outcome !== 'Written') return undefined;
+    const untried = separate.slice(index + 1);
+    return [...refused, ...untried.map((other) => ({ changes: taintChangesOf(other), fault: whole.fault }))];
+  }
+  return separate.length > 0 ? refused : [whole];
 }
 
 /** Changes that have no effect. */
@@ -111,7 +115,7 @@ async function tryWrite(
   return { outcome: 'Written', ...(undone ? { ineffective: { changes: undone, fault: undone.fault } } : {}) };
 }
 
-/** @param ineffective all other changes were stored, will be tried again, or are not needed */
+/** @param ineffective all other changes were stored, or are not needed any more */
 function setFaults(name: string, step: NodeStep, ineffective: readonly Ineffective[], parts: RepairParts): void {
   const { problems, startup } = parts;
   const required = ineffective.filter(({ changes }) => changes.set.length > 0);

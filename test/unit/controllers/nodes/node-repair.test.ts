@@ -489,6 +489,22 @@ describe('a taint that another writer removes repeatedly', () => {
     expect(repair.problems()).toMatchObject([{ reason: 'TaintConflict' }, { reason: 'WouldEvictPods' }]);
   });
 
+  it('has an Event with the writer, also if it could not be read at first', async () => {
+    const { change, beforeRead, events } = startRepair(restore, [nodeEntry('n0', [gpu])]);
+    for (let time = 0; time < 3; time++) {
+      change('n0', { taints: [] });
+      await settle();
+    }
+    beforeRead.mockImplementationOnce(() => {
+      throw new ApiError('GET', '', 500, 'InternalError', '');
+    });
+    change('n0', { taints: [] });
+    await vi.advanceTimersByTimeAsync(60_000);
+    expect(beforeRead).toHaveBeenCalledTimes(2);
+    const notes = events.filter(({ reason }) => reason === 'TaintConflict').map(({ note }) => note);
+    expect(notes).toEqual(Array(2).fill(expect.stringMatching(/removes it repeatedly, last by .*"other-writer"/)));
+  });
+
   it('is no conflict before the watch shows the last of three writes', async () => {
     const { repair, change, delayWatch, writes, said, taintsOf } = startRepair(restore, bare(1));
     await settle();
@@ -742,6 +758,23 @@ describe('refused writes of a node with a required taint and a startup taint', (
     expect(reported(repair)).toEqual([]);
   });
 
+  it('stay reported while another change of the node is stored', async () => {
+    const repair = startRepair(policies, [newNode()]);
+    repair.beforeWrite.mockImplementation((name) => {
+      const taints = repair.writes.at(-1)?.patch.spec?.taints;
+      if (taints?.every(({ key }) => key !== network.key)) throw new ApiError('PATCH', name, 403, 'Forbidden', 'mine');
+    });
+    repair.change('n0', READY);
+    await vi.advanceTimersByTimeAsync(10_000);
+    const seen = new Set<string>();
+    repair.onProblems.mockImplementation(() => void seen.add(reported(repair).join(', ')));
+    repair.change('n0', { taints: [network] });
+    await vi.advanceTimersByTimeAsync(10_000);
+    expect(repair.taintsOf('n0')).toEqual([network, gpu]);
+    expect([...seen].every((list) => list.includes('q StartupTaintRefused'))).toBe(true);
+    expect(reported(repair)).toEqual(['q StartupTaintRefused']);
+  });
+
   it('name a taint that would evict pods, which no write sets', async () => {
     const evict = rule('Restore', { key: 'evict', effect: 'NoExecute', ensure: 'Always' });
     const repair = startRepair({ ...policies, r: evict }, [newNode()]);
@@ -749,6 +782,7 @@ describe('refused writes of a node with a required taint and a startup taint', (
     repair.change('n0', READY);
     await settle();
     expect(reported(repair)).toContain('r WouldEvictPods');
+    expect(repair.said()).toContain('n0 TaintMissing');
   });
 
   it('do not hide which webhook undoes the required taint: it is left alone meanwhile', async () => {
