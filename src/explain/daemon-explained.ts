@@ -32,8 +32,7 @@ export function inForceOf(objects: Facts['policies'], audit: boolean): InForce {
 
 export function problemsFor({ policies: found }: PoliciesOnDaemon, policies: Facts['policies']): PolicyProblem[] {
   const selecting = found.filter(({ unmet }) => unmet.length === 0);
-  const ofDaemons = policies.filter(({ kind }) => kind === 'TolerationPolicy' || kind === 'RecoveryPolicy');
-  return problemsOf(ofDaemons, ({ kind, name }) => selecting.some((one) => one.kind === kind && one.policy === name));
+  return problemsOf(policies, ({ kind, name }) => selecting.some((one) => one.kind === kind && one.policy === name));
 }
 
 /** Whether taints evict its pods repeatedly from nodes where they run. */

@@ -33,6 +33,8 @@ export interface NodeExplanation extends PoliciesOnNode, Omit<Facts, 'policies'>
   /** The last field manager of `spec.taints`. */
   readonly writtenBy: ManagedFields | undefined;
   readonly problems: readonly PolicyProblem[];
+  /** The TaintPolicies that are left out, because no usable spec of them is known. Absent if there are none. */
+  readonly unusablePolicies?: readonly string[];
   /** Startup taints that have been on the Ready node for longer than {@link STARTUP_TAINT_LIMIT_MS}. */
   readonly remainingStartupTaints?: {
     readonly taints: readonly Taint[];
@@ -70,6 +72,7 @@ export function explainNode(
   const node = asNode(object, []);
   const view = viewNode(node, name);
   const taintPolicyObjects = policies.filter(({ kind }) => kind === 'TaintPolicy');
+  const unusable = taintPolicyObjects.filter(({ inForce }) => inForce === undefined);
   const { taintPolicies } = compilePolicies(policiesInForce(policies), { audit });
   const explained = policiesOnNode(view, taintPolicies, { audit, isInConflict });
   const startupTaints = remainingStartupTaints(view, taintPolicies);
@@ -82,6 +85,7 @@ export function explainNode(
     ...(remaining ? { remainingStartupTaints: remaining } : {}),
     ...(pods ? { intolerantPods: intolerantPods(pods, view.taints, startupTaints) } : {}),
     problems: problemsOf(taintPolicyObjects, ({ name }) => selecting.has(name)),
+    ...(unusable.length > 0 ? { unusablePolicies: unusable.map((policy) => policy.name) } : {}),
     events,
     notes: [...notes, ...notesOnUnusable(taintPolicyObjects)],
     ...(startup === undefined ? {} : { startup }),
@@ -215,7 +219,14 @@ function whyMissing({ blockedBy, onTrial, kept }: TaintOnNode, { fromLeader }: P
   return whyNotSet(blockedBy, { onTrial });
 }
 
-function nextStep({ name, taints, problems, fromLeader, intolerantPods: pods = [] }: NodeExplanation): Step {
+function nextStep({
+  name,
+  taints,
+  problems,
+  fromLeader,
+  intolerantPods: pods = [],
+  unusablePolicies = [],
+}: NodeExplanation): Step {
   const missing = worstFirst(
     taints.filter(({ state }) => state === 'missing'),
     // A mode that does not restore is Audit. With every other reason, the mode does not matter.
@@ -252,8 +263,11 @@ function nextStep({ name, taints, problems, fromLeader, intolerantPods: pods = [
       note: `${evicts(keptOff) ? `${EVICTS}; ` : ''}sets it again, and ends the entry of the annotation`,
     };
   }
+  if (unusablePolicies.length > 0) return { command: 'taintkeeper doctor', note: OTHERS_UNKNOWN };
   return { note: pods.length > 0 ? PODS_STAY : 'nothing: no required taint is missing' };
 }
+
+const OTHERS_UNKNOWN = 'no taint is missing that a usable policy requires; some TaintPolicies cannot be used';
 
 const PODS_STAY =
   'no required taint is missing; to move the pods that do not tolerate the taints, delete them, or run the descheduler with RemovePodsViolatingNodeTaints';

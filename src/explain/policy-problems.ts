@@ -1,8 +1,8 @@
 import { type PolicyObject, policyFault } from '../cluster/policies/policy-object.ts';
 import type { PolicyKind } from '../policy/policy.ts';
 import { harmOfCondition, worstFirst } from '../policy/reporting/harm.ts';
-import type { PolicyCondition, PolicyStatus } from '../policy/reporting/policy-status.ts';
-import { assessCondition, saysUnusable } from '../policy/reporting/status-conditions.ts';
+import type { PolicyStatus } from '../policy/reporting/policy-status.ts';
+import { assessCondition } from '../policy/reporting/status-conditions.ts';
 
 /** A condition of a policy that needs attention. */
 export interface PolicyProblem {
@@ -15,17 +15,14 @@ export interface PolicyProblem {
   readonly next: string | undefined;
 }
 
-/**
- * The conditions that need attention, of the policies that select the object, and of those without a usable spec, which may select it. The worst first.
- */
+/** The conditions that need attention, of the policies that select the object. The worst first. */
 export function problemsOf(
   policies: readonly PolicyObject[],
   isSelecting: (policy: PolicyObject) => boolean,
 ): PolicyProblem[] {
-  const selecting = policies.filter((policy) => policy.inForce === undefined || isSelecting(policy));
-  const found = selecting.flatMap((policy) => {
-    const { kind, name } = policy;
-    return conditionsOf(policy).flatMap((condition) => {
+  const found = policies.filter(isSelecting).flatMap(({ kind, name, status }) => {
+    const { conditions = [] } = (status ?? {}) as PolicyStatus;
+    return conditions.flatMap((condition) => {
       const { level, next } = assessCondition(condition);
       const { type, reason, message } = condition;
       const problem: PolicyProblem = { kind, policy: name, condition: type, reason, message, next };
@@ -35,16 +32,9 @@ export function problemsOf(
   return worstFirst(found, ({ harm }) => harm).map(({ problem }) => problem);
 }
 
-/** Those of its status. The leader may not have written yet that its spec cannot be used. */
-function conditionsOf(policy: PolicyObject): Pick<PolicyCondition, 'type' | 'status' | 'reason' | 'message'>[] {
-  const { conditions = [] } = (policy.status ?? {}) as PolicyStatus;
-  if (policy.inForce || conditions.some(saysUnusable)) return [...conditions];
-  return [...conditions, { type: 'Ready', status: 'False', reason: 'Invalid', message: policyFault(policy) ?? '' }];
-}
-
 /** Notes on policies that the explanation leaves out, because no usable spec of them is known. */
 export function notesOnUnusable(policies: readonly PolicyObject[]): string[] {
   return policies.flatMap((policy) =>
-    policy.inForce ? [] : `${policy.kind} ${policy.name} is left out here: its spec cannot be used`,
+    policy.inForce ? [] : `${policy.kind} ${policy.name} is left out here: ${policyFault(policy)}`,
   );
 }

@@ -1,7 +1,8 @@
 import { expect, it } from 'vitest';
 import { ALLOW_REMOVAL_LIFE_MS } from '../../../../src/judge/allow-removal.ts';
-import { newMemory } from '../../../../src/judge/node/node-memory.ts';
-import { nodeStep } from '../../../../src/judge/node/node-step.ts';
+import { POLICY_GONE_MS } from '../../../../src/judge/ended-startup-taints.ts';
+import { type NodeMemory, newMemory } from '../../../../src/judge/node/node-memory.ts';
+import { type NodeStep, nodeStep } from '../../../../src/judge/node/node-step.ts';
 import { separateSteps } from '../../../../src/judge/node/separate-steps.ts';
 import type { StoredNode } from '../../../../src/judge/node-view.ts';
 import { unmet } from '../../../../src/judge/startup/blocker.ts';
@@ -9,6 +10,7 @@ import { formatTaint, type Taint } from '../../../../src/kubernetes/taint.ts';
 import type { TaintPolicySpec } from '../../../../src/policy/taint-policy.ts';
 import type { TaintRule } from '../../../../src/policy/taint-rule.ts';
 import { policySet } from '../../policy/policies.ts';
+import { memoryAfterStep } from './memories.ts';
 
 const NOW = Date.parse('2026-11-28T12:00:00Z');
 const taint = (key: string) => ({ key, effect: 'NoSchedule' }) as const;
@@ -71,10 +73,52 @@ it('has the changes of each kind alone, the required taints first and removals l
   expect(separate.map(({ drift: { missing } }) => missing.length)).toEqual([1, 0, 0, 0, 0]);
 });
 
+it('has the entry for an ended startup taint, and its end with the taint', () => {
+  const ended = { key: 'example.com/network', effect: 'NoSchedule' } as const;
+  const domain = restore({ key: 'example.com/*' });
+  const after = { required: POLICIES.required, domain };
+  const at = (now: number, policies: Record<string, TaintPolicySpec>, node: StoredNode, before?: NodeMemory) =>
+    nodeStep(node, before, {
+      policies: policySet({ taint: policies }).taintPolicies,
+      blockers: () => [unmet('it waits')],
+      isComplete: true,
+      now,
+      apiTime: NOW,
+    });
+  const of = (allowRemoval?: string): StoredNode => ({
+    name: 'n1',
+    uid: 'u1',
+    labels: {},
+    taints: [ended],
+    allowRemoval,
+  });
+  const shown = (node: StoredNode, step: NodeStep) =>
+    separateSteps(node, step).map(({ desired: { taints, allowRemoval }, changes }) => [
+      taints.map(({ key }) => key).join(' '),
+      allowRemoval,
+      ...changes.map(({ change }) => change),
+    ]);
+  const waiting = at(0, { domain, network: restore(untilReady(ended)) }, of()).memoryIfUnwritten;
+  const gone = at(0, after, of(), waiting).memoryIfUnwritten;
+  const allowing = at(POLICY_GONE_MS, after, of(), gone);
+  const entry = 'example.com/network:NoSchedule';
+  expect(shown(of(), allowing)).toEqual([
+    ['example.com/network required', undefined, 'set'],
+    ['example.com/network', entry, 'allow'],
+  ]);
+  const [, alone] = separateSteps(of(), allowing);
+  const allowed = alone && memoryAfterStep(alone, POLICY_GONE_MS);
+  expect(shown(of(entry), at(POLICY_GONE_MS + 1, after, of(entry), allowed))).toEqual([
+    ['example.com/network required', entry, 'set'],
+    ['', undefined, 'remove'],
+  ]);
+});
+
 it('are the whole step together', () => {
   const step = stepOf(POLICIES);
   const separate = separateSteps(NODE, step);
-  expect(separate.flatMap(({ changes }) => changes)).toEqual(expect.arrayContaining([...step.changes]));
+  const sorted = (changes: typeof step.changes) => changes.map((one) => JSON.stringify(one)).toSorted();
+  expect(sorted(separate.flatMap(({ changes }) => changes))).toEqual(sorted(step.changes));
   const before = new Set<string>(NODE.taints.map(({ key }) => key));
   const after = new Set(before);
   for (const { desired } of separate) {
