@@ -39,8 +39,7 @@ export function separateSteps(node: StoredNode, step: NodeStep): SeparateStep[] 
 }
 
 function withOnly(changes: Changes, node: StoredNode, step: NodeStep): NodeStep {
-  const blocked = step.drift.missing.filter(({ blockedBy }) => blockedBy !== undefined);
-  const { drift = { ...step.drift, missing: blocked, taints: node.taints }, expired = [], revoked = [] } = changes;
+  const { drift = { ...step.drift, missing: [], taints: node.taints }, expired = [], revoked = [] } = changes;
   const startup = { ...step.startup, ...NO_CHANGES, ...changes.startup };
   const written = new Set(changesOf(drift, startup).map(keyOf));
   return {

@@ -125,7 +125,7 @@ export function lackedByRunning(daemonSet: DaemonSetView, policies: TolerationPo
 }
 
 export function lacksAny({ missing, cutShort }: LackedTolerations): boolean {
-  return missing.length + cutShort.length > 0;
+  return missing.length > 0 || cutShort.length > 0;
 }
 
 function lackedBy(daemonSet: DaemonSetView, policies: TolerationPolicies): LackedTolerations {

@@ -55,12 +55,13 @@ const stepOf = (policies: Record<string, TaintPolicySpec>, node = NODE) =>
 
 it('has the changes of each kind alone, the required taints first and removals last', () => {
   const separate = separateSteps(NODE, stepOf(POLICIES));
-  const shown = separate.map(({ desired: { taints, allowRemoval, startupBoot }, changes, expired }) => ({
+  const shown = separate.map(({ desired: { taints, allowRemoval, startupBoot }, changes, expired, revoked }) => ({
     taints: taints.map(({ key }) => key.replace('node.kubernetes.io/', '')).join(' '),
     changes: changes.map((one) => `${one.change} ${one.taint.key}`).join(', '),
     ...(allowRemoval === NODE.allowRemoval ? {} : { allowRemoval }),
     ...(startupBoot ? { boot: startupBoot.bootId } : {}),
     ...(expired.length > 0 ? { expired: expired.map(formatTaint) } : {}),
+    ...(revoked.length > 0 ? { revoked } : {}),
   }));
   expect(shown).toEqual([
     { taints: 'not-ready allowed ready required', changes: 'set required' },
