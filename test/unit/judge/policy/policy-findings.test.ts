@@ -274,6 +274,17 @@ it('with --audit, the same DaemonSets violate the policy', () => {
   });
 });
 
+it('a DaemonSet violates a policy that requires one of its tolerations for longer', () => {
+  const forever = { key: 'gpu', operator: 'Exists', effect: 'NoExecute' } as const;
+  const spec = { mode: 'Mutate' as const, daemonSets: { namespaces: ['kube-system'] }, tolerations: [forever] };
+  const [policy] = policySet({ toleration: { p: spec } }).tolerationPolicies;
+  const daemonSets = [
+    { ...daemonSet('kube-system', 'short'), tolerations: [{ ...forever, tolerationSeconds: 60 }] },
+    { ...daemonSet('kube-system', 'long'), tolerations: [forever] },
+  ];
+  expect(policy && daemonSetFindings(policy, daemonSets, [])).toEqual({ matched: 2, violators: ['kube-system/short'] });
+});
+
 it('pods that have been Failed for long enough count as stuck, and the DaemonSets that the policy selects are counted', () => {
   const [there, elsewhere] = [daemonSet('kube-system', 'cni'), daemonSet('default', 'cni')];
   const pods = [
