@@ -1,4 +1,4 @@
-import type { podStateOf } from '../cluster/nodes/daemon-pods.ts';
+import { isSettled, type podStateOf } from '../cluster/nodes/daemon-pods.ts';
 import type { DaemonSetView } from '../judge/daemon-set-view.ts';
 import { lackedByRunning, lacksAny } from '../judge/request/daemon-set.ts';
 import { neededAuthorizations, TOLERATE } from '../judge/request/pod-authorization.ts';
@@ -135,7 +135,7 @@ export function formatPod(explained: PodExplanation): FormattedExplanation {
       ...closing(explained),
     ]),
     next: nextStep(explained),
-    isOk: !lacksTolerations(explained) && (pod.state === 'scheduled' || pod.state === 'completed'),
+    isOk: !lacksTolerations(explained) && isSettled(pod),
   };
 }
 
@@ -146,10 +146,7 @@ function isOfDaemonSet({ owner }: PodExplanation): boolean {
 
 function podLines(explained: PodExplanation): string[] {
   const { node, state, why } = explained.pod;
-  const where =
-    node === undefined
-      ? 'for no certain node'
-      : `${state === 'scheduled' || state === 'completed' ? 'on' : 'for'} node ${node}`;
+  const where = node === undefined ? 'for no certain node' : `${isSettled(explained.pod) ? 'on' : 'for'} node ${node}`;
   return [
     `it is ${state} ${where}${why === undefined ? '' : `: ${why}`}`,
     ...(isOfDaemonSet(explained)

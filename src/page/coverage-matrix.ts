@@ -39,7 +39,7 @@ export interface EvaluatedRow extends CoverageRow {
   /** True if a TolerationPolicy of mode Mutate requires tolerations that it lacks. */
   readonly lacking?: true;
   /** The TolerationPolicies that add nothing to it, because its own tolerations come first, and end earlier. */
-  readonly cutShortBy?: readonly string[];
+  readonly unchangedBy?: readonly string[];
   /** True if it tolerates only one of the two names of the control plane's taint, which is rarely intended. */
   readonly halfTolerant?: true;
   /** True if it has so many tolerations that no policy adds any. */
@@ -110,7 +110,7 @@ function factsOf(
   return {
     ...(daemonSet.isCritical ? { critical: true } : {}),
     ...(missing.length > 0 ? { lacking: true } : {}),
-    ...(addingNone.length > 0 ? { cutShortBy: [...new Set(addingNone)] } : {}),
+    ...(addingNone.length > 0 ? { unchangedBy: [...new Set(addingNone)] } : {}),
     ...(isHalfTolerant(daemonSet) ? { halfTolerant: true } : {}),
     ...(hasTooManyTolerations(daemonSet) ? { tooManyTolerations: true } : {}),
     ...(isRollingOut(daemonSet, () => countCovered(daemonSet, unready)) ? { rollingOut: true } : {}),

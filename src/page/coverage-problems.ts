@@ -75,7 +75,7 @@ function gapProblem(row: EvaluatedRow, audit: boolean): UnrankedProblem {
 /** For a DaemonSet to which a policy in mode Mutate adds nothing. Undefined for others. */
 export function explainUnchanged(row: EvaluatedRow, policy: string): Fix | undefined {
   if (row.tooManyTolerations) return explainTooMany(row);
-  if (!row.cutShortBy?.includes(policy)) return undefined;
+  if (!row.unchangedBy?.includes(policy)) return undefined;
   return { command: explainCommand(row), note: 'Its own toleration ends earlier, and no policy changes that.' };
 }
 

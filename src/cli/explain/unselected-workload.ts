@@ -1,7 +1,7 @@
 import type { ApiClient } from '../../cluster/client/api-client.ts';
 import { namespacedPath } from '../../cluster/client/object-path.ts';
 import { listObjects } from '../../cluster/list/list-objects.ts';
-import { podStateOf } from '../../cluster/nodes/daemon-pods.ts';
+import { isSettled, podStateOf } from '../../cluster/nodes/daemon-pods.ts';
 import type { NamespacedName } from '../../explain/daemon-explained.ts';
 import { InputError } from '../../files/input-error.ts';
 import type { LabelSelector } from '../../kubernetes/label-selector.ts';
@@ -31,12 +31,12 @@ export async function refuseUnselected(
     namespacedPath('/api/v1', namespace, 'pods'),
     (pod) => ({
       name: `${namespace}/${(pod as { readonly metadata: { readonly name: string } }).metadata.name}`,
-      needsNothing: ['scheduled', 'completed'].includes(podStateOf(pod).state),
+      isSettled: isSettled(podStateOf(pod)),
     }),
     { labelSelector: formatSelector(spec.selector) },
   );
   const [first, ...others] = pods
-    .toSorted((a, b) => Number(a.needsNothing) - Number(b.needsNothing))
+    .toSorted((a, b) => Number(a.isSettled) - Number(b.isSettled))
     .map((pod) => shellWord(pod.name));
   const refused = `explain ${place}: no policy is about a ${kind}`;
   if (first === undefined) {

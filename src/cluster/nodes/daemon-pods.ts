@@ -51,6 +51,11 @@ export function podStateOf(object: unknown): {
   return { node, state: found.state, why: found.state === 'scheduled' ? undefined : found.why };
 }
 
+/** Whether nothing is to be done for the pod: it is on its node, or has completed. */
+export function isSettled({ state }: Pick<ReturnType<typeof podStateOf>, 'state'>): boolean {
+  return state === 'scheduled' || state === 'completed';
+}
+
 /** `GetTargetNodeName` of k8s.io/kubernetes/pkg/controller/daemon/util: the node that the pod is bound to or intended for. */
 function targetNode({ spec = {} }: PodObject): string | undefined {
   if (spec.nodeName) return spec.nodeName;

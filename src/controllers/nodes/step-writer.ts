@@ -58,17 +58,17 @@ async function writeSeparately(
   whole: Ineffective,
   parts: RepairParts,
 ): Promise<Ineffective[] | undefined> {
-  const refused: Ineffective[] = [];
+  const ineffective: Ineffective[] = [];
   const separate = separateSteps(entry.value, step);
   for (const [index, one] of separate.entries()) {
     const tried = await tryWrite(entry, one, one.desired, parts);
-    if (tried.ineffective) refused.push(tried.ineffective);
+    if (tried.ineffective) ineffective.push(tried.ineffective);
     if (tried.refusal) continue;
     if (tried.outcome !== 'Written') return undefined;
     const untried = separate.slice(index + 1);
-    return [...refused, ...untried.map((other) => ({ changes: taintChangesOf(other), fault: whole.fault }))];
+    return [...ineffective, ...untried.map((other) => ({ changes: taintChangesOf(other), fault: whole.fault }))];
   }
-  return separate.length > 0 ? refused : [whole];
+  return separate.length > 0 ? ineffective : [whole];
 }
 
 /** Changes that have no effect. */

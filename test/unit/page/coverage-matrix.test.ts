@@ -257,14 +257,14 @@ it.each([
     },
     policies: tolerating('maintenance'),
     gap: undefined,
-    cutShortBy: ['cni'],
+    unchangedBy: ['cni'],
   },
   { why: 'it opts out', given: { ...CRITICAL, annotations: { 'taintkeeper.dev/ignore': 'true' } }, gap: undefined },
   { why: 'it runs everywhere', given: { ...CRITICAL, tolerations: [{ operator: 'Exists' }] }, gap: undefined },
-])('says whether that is a gap: $why', async ({ given, policies, gap, cutShortBy }) => {
+])('says whether that is a gap: $why', async ({ given, policies, gap, unchangedBy }) => {
   const { shown, daemonSets } = await matrixWith([daemonSet('cni', given)], CLUSTER, policies ?? NO_POLICIES);
   expect([shown.daemonSets[0]?.gap, daemonSets[0]?.gap]).toEqual([gap, gap]);
-  expect(daemonSets[0]?.cutShortBy).toEqual(cutShortBy);
+  expect(daemonSets[0]?.unchangedBy).toEqual(unchangedBy);
 });
 
 it('shows no facts that only the problems need', async () => {

@@ -476,12 +476,12 @@ describe('DaemonSets that no taint keeps off, where one has so many tolerations 
     },
     {
       why: 'are explained if the policy adds nothing to the other one either',
-      others: [row('b', { cutShortBy: ['gpu-pool'] })],
+      others: [row('b', { unchangedBy: ['gpu-pool'] })],
       command: 'taintkeeper explain daemonset ns/a',
     },
     {
       why: 'lead to the rollout of the other one if only another policy adds nothing to it',
-      others: [row('b', { lacking: true, cutShortBy: ['other'] })],
+      others: [row('b', { lacking: true, unchangedBy: ['other'] })],
       command: 'kubectl rollout restart -n ns daemonset b',
     },
     {
