@@ -39,15 +39,19 @@ describeWithControlPlane('nodes that the leader cannot simply repair', { mutatin
     await installation?.stop();
   });
 
+  /** An annotation that takes all the room that the others of the node leave. */
+  async function fillingAnnotations(name: string): Promise<{ junk: string }> {
+    const { annotations = {} } = (await getNode(cp(), name)).metadata;
+    const used = ['junk', ...Object.entries(annotations).flat()].join('').length;
+    return { junk: 'x'.repeat(ANNOTATIONS_MAX_BYTES - used) };
+  }
+
   it('a required taint comes back to a node whose kubelet leaves no room for annotations', async () => {
     await createNodes(cp(), ['full'], 'keep', [GPU]);
     expect(
       (await patchNode(cp(), developer, 'full', { spec: { taints: [] }, metadata: { labels: { pool: null } } })).error,
     ).toBe('');
-    const annotations = (await getNode(cp(), 'full')).metadata.annotations ?? {};
-    const used = Object.entries(annotations).join('').length;
-    const junk = 'x'.repeat(ANNOTATIONS_MAX_BYTES - used - 20);
-    const body = { metadata: { annotations: { junk } } };
+    const body = { metadata: { annotations: await fillingAnnotations('full') } };
     const { status } = await cp().request(node('full'), 'PATCH', `${path('full')}/status`, {
       body,
       contentType: MERGE_PATCH,
@@ -76,9 +80,8 @@ describeWithControlPlane('nodes that the leader cannot simply repair', { mutatin
     await waitForTaints(cp(), 'rebooted', GPU_TEXT, 'example.com/storage:NoSchedule');
     await waitForAnnotation(cp(), 'rebooted', STARTUP_BOOT_ANNOTATION, 'A');
     await change(developer, { spec: { taints: [storage] }, metadata: { labels: { pool: null } } });
-    const annotations = (await getNode(cp(), 'rebooted')).metadata.annotations ?? {};
-    const junk = 'x'.repeat(ANNOTATIONS_MAX_BYTES - Object.entries(annotations).flat().join('').length - 'junk'.length);
-    await report({ metadata: { annotations: { junk } }, status: { nodeInfo: { bootID: 'B' } } });
+    const annotations = await fillingAnnotations('rebooted');
+    await report({ metadata: { annotations }, status: { nodeInfo: { bootID: 'B' } } });
     await waitForStatus(cp(), 'again', ({ conditions = [] }) =>
       conditions.some(({ type, reason }) => type === 'Stalled' && reason === 'StartupTaintRefused'),
     );
