@@ -1,4 +1,5 @@
 import { compareResourceVersions } from '../../cluster/watch/resource-version.ts';
+import { messageOf } from '../../runtime/error-message.ts';
 import type { WatchedDaemonSets } from '../cluster-watches.ts';
 import type { DaemonSetWriter, PatchOutcome } from './daemon-set-writer.ts';
 import type { RunningDaemonSet } from './running-daemon-set.ts';
@@ -14,7 +15,8 @@ export interface EndedPatch {
 
 /**
  * The life of the last patch. It is `Sent` until it is known to have arrived, or that it cannot, and then `Written` until the cache has its result. A
- * patch without an answer stays `Sent`.
+ * patch without an answer stays `Sent`. If it has not arrived when it no longer can, it counts as refused: an API server gives no answer while a
+ * webhook keeps it waiting, and would be asked for the same patch forever.
  */
 export interface LastPatch {
   /** Undefined: there is no patch, or its life has ended. */
@@ -29,35 +31,47 @@ export interface LastPatch {
   settle(): Promise<EndedPatch | undefined>;
 }
 
+interface SentPatch {
+  readonly state: 'Sent';
+  readonly daemonSet: RunningDaemonSet;
+  readonly mayArriveUntil: number;
+  /** Why there is no answer; undefined while it may come, or if there was one. */
+  readonly unanswered?: string;
+}
+
 interface WrittenPatch {
   readonly state: 'Written';
   readonly daemonSet: RunningDaemonSet;
   readonly resourceVersion: string;
 }
 
-type Patch =
-  | { readonly state: 'Sent'; readonly daemonSet: RunningDaemonSet; readonly mayArriveUntil: number }
-  | WrittenPatch;
-
 export function lastPatch(
   writer: Pick<DaemonSetWriter, 'patch' | 'outcome'>,
   daemonSets: Pick<WatchedDaemonSets, 'get' | 'isUnreadable'>,
 ): LastPatch {
-  let patch: Patch | undefined;
+  let patch: SentPatch | WrittenPatch | undefined;
 
   return {
     state: () => patch?.state,
     async send(daemonSet) {
-      patch = { state: 'Sent', daemonSet, mayArriveUntil: performance.now() + MAY_ARRIVE_MS };
-      return end(daemonSet, await writer.patch(daemonSet));
+      const sent: SentPatch = { state: 'Sent', daemonSet, mayArriveUntil: performance.now() + MAY_ARRIVE_MS };
+      patch = sent;
+      try {
+        return end(daemonSet, await writer.patch(daemonSet));
+      } catch (error) {
+        patch = { ...sent, unanswered: messageOf(error) };
+        throw error;
+      }
     },
     async settle() {
       let ended: EndedPatch | undefined;
       if (patch?.state === 'Sent') {
-        const { daemonSet, mayArriveUntil } = patch;
+        const { daemonSet, mayArriveUntil, unanswered } = patch;
         const outcome = await writer.outcome(daemonSet);
         if (outcome !== 'unchanged') ended = end(daemonSet, outcome);
-        else if (performance.now() >= mayArriveUntil) patch = undefined;
+        else if (performance.now() < mayArriveUntil) return undefined;
+        else if (unanswered === undefined) patch = undefined;
+        else ended = end(daemonSet, { refused: unanswered, mayArrive: false });
       }
       if (patch?.state === 'Written' && !isAwaited(patch)) patch = undefined;
       return ended;

@@ -517,18 +517,20 @@ describe('a patch that fails', () => {
     expect(cluster.patched()).toEqual(['a/a']);
   });
 
-  it('without an answer is sent again when no API server can still have it', async () => {
+  it('without an answer is reported when no API server can still have it, and sent again later: the others go on', async () => {
     const cluster = startPatching();
     cluster.add('a/a');
     cluster.add('a/b');
-    cluster.failWith(() => {
-      cluster.failWith(undefined);
-      return new Error('no answer within 10000 ms');
-    });
+    cluster.failWith(({ path }) => (path.endsWith('/a') ? new Error('no answer within 10000 ms') : undefined));
     await vi.advanceTimersByTimeAsync(69_000);
     expect(cluster.patched()).toEqual(['a/a']);
+    expect(cluster.causes()).toEqual([]);
     await soon();
-    expect(cluster.patched()).toEqual(['a/a', 'a/a', 'a/b']);
-    expect(cluster.events.filter(({ regarding }) => regarding.name === 'a')).toHaveLength(1);
+    expect(cluster.patched()).toEqual(['a/a', 'a/b']);
+    expect(cluster.causes()).toEqual(['cni refused a/a']);
+    cluster.failWith(undefined);
+    await vi.advanceTimersByTimeAsync(5 * MINUTE);
+    expect(cluster.patched()).toEqual(['a/a', 'a/b', 'a/a']);
+    expect(cluster.causes()).toEqual([]);
   });
 });

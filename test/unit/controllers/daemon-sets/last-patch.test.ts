@@ -44,13 +44,17 @@ it.each<{ written: PatchOutcome | 'unanswered'; state: string | undefined }>([
   expect(patch.state()).toBe(state);
 });
 
-it('a patch without an answer is Sent until it can no longer arrive', async () => {
-  const { patch } = await startWith('unanswered');
+it.each<{ written: PatchOutcome | 'unanswered'; ended: PatchOutcome | undefined }>([
+  { written: 'unanswered', ended: { refused: 'no answer', mayArrive: false } },
+  // This was told at once.
+  { written: { refused: 'denied', mayArrive: true }, ended: undefined },
+])('a patch that ended with $written is Sent until it can no longer arrive, and then $ended', async (given) => {
+  const { patch } = await startWith(given.written);
   vi.advanceTimersByTime(69_999);
   expect(await patch.settle()).toBeUndefined();
   expect(patch.state()).toBe('Sent');
   vi.advanceTimersByTime(1);
-  expect(await patch.settle()).toBeUndefined();
+  expect((await patch.settle())?.outcome).toEqual(given.ended);
   expect(patch.state()).toBeUndefined();
 });
 
