@@ -60,9 +60,13 @@ export function equalToleration(a: Toleration, b: Toleration): boolean {
   );
 }
 
-/** `key=value:Effect (Equal)` or `key:Effect`, with `*` for an empty key and nothing for an empty effect. */
+/**
+ * `key=value:Effect`, or `key:Effect` with `Exists`, with `*` for an empty key and nothing for an empty effect. Only equal tolerations have the same text,
+ * but for their seconds: so `key=:Effect` tolerates the empty value alone.
+ */
 export function formatToleration({ key, operator, value, effect }: Toleration): string {
-  const subject = `${key || '*'}${value ? `=${value}` : ''}${effect ? `:${effect}` : ''}`;
+  const valueText = value || (key && operator !== 'Exists') ? `=${value ?? ''}` : '';
+  const subject = `${key || '*'}${valueText}${effect ? `:${effect}` : ''}`;
   return operator && operator !== 'Exists' && operator !== 'Equal' ? `${subject} (${operator})` : subject;
 }
 

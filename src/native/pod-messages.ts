@@ -73,7 +73,7 @@ function roleName(key: string): string {
   return `${TOLERATE.verb}:${key.replaceAll('/', ':')}`;
 }
 
-/** A toleration `t` in one word: {@link formatToleration} in CEL, without its operator. */
+/** A toleration `t` in one word: key, value and effect, as {@link formatToleration} writes them. */
 const tolerationText = (t: string) =>
   `(has(${t}.key) && ${t}.key != "" ? ${t}.key : "*") + (has(${t}.value) && ${t}.value != "" ? "=" + ${t}.value : "") +
   (has(${t}.effect) && ${t}.effect != "" ? ":" + ${t}.effect : "")`;

@@ -173,6 +173,9 @@ it.each<{ toleration: Toleration; text: string }>([
   { toleration: { operator: 'Exists' }, text: '*' },
   { toleration: { key: '', operator: 'Exists', effect: 'NoExecute' }, text: '*:NoExecute' },
   { toleration: { key: 'a', value: 'x', effect: 'NoSchedule' }, text: 'a=x:NoSchedule' },
+  { toleration: { key: 'a', operator: 'Exists', effect: 'NoSchedule' }, text: 'a:NoSchedule' },
+  { toleration: { key: 'a', operator: 'Equal', value: '', effect: 'NoSchedule' }, text: 'a=:NoSchedule' },
+  { toleration: { key: 'a' }, text: 'a=' },
   { toleration: { key: 'a', operator: 'Gt', value: '1' }, text: 'a=1 (Gt)' },
 ])('formatToleration: $text', ({ toleration, text }) => {
   expect(formatToleration(toleration)).toBe(text);

@@ -64,6 +64,19 @@ it.each([
   expect(told[0]?.note).not.toContain('2026');
 });
 
+it('another operator of the policy is another toleration, which no writer has removed', async () => {
+  const cluster = startPatching();
+  // `Equal` is the default: the empty value alone is tolerated.
+  const mistaken = { key: 'gpu', effect: 'NoSchedule' } as const;
+  cluster.require(mistaken);
+  cluster.add('a/a');
+  await soon();
+  cluster.require(GPU);
+  await soon();
+  expect(cluster.get('a/a').spec.template.spec.tolerations).toEqual([mistaken, GPU]);
+  expect(cluster.causes()).toEqual([]);
+});
+
 it('a replacement without tolerations is reported with its writer, although its field manager owns no part of the template', async () => {
   const template = { 'f:spec': { 'f:template': {} } };
   const cluster = await undone((object) => {
