@@ -158,10 +158,12 @@ describe('the check', () => {
       differs: {},
       remedy:
         'echo \'{"apiVersion":"v1","kind":"List","items":[' +
-        '{"apiVersion":"rbac.authorization.k8s.io/v1","metadata":{"name":"taintkeeper-delete-pods"},"kind":"ClusterRole",' +
-        '"rules":[{"apiGroups":[""],"resources":["pods"],"verbs":["delete"]}]},' +
-        '{"apiVersion":"rbac.authorization.k8s.io/v1","metadata":{"name":"taintkeeper-delete-pods"},"kind":"ClusterRoleBinding",' +
-        '"roleRef":{"apiGroup":"rbac.authorization.k8s.io","kind":"ClusterRole","name":"taintkeeper-delete-pods"},' +
+        '{"apiVersion":"rbac.authorization.k8s.io/v1",' +
+        '"metadata":{"name":"taintkeeper-recover-pods","labels":{"app.kubernetes.io/name":"taintkeeper"}},"kind":"ClusterRole",' +
+        '"rules":[{"apiGroups":[""],"resources":["pods"],"verbs":["list","watch"]},{"apiGroups":[""],"resources":["pods"],"verbs":["delete"]}]},' +
+        '{"apiVersion":"rbac.authorization.k8s.io/v1",' +
+        '"metadata":{"name":"taintkeeper-recover-pods","labels":{"app.kubernetes.io/name":"taintkeeper"}},"kind":"ClusterRoleBinding",' +
+        '"roleRef":{"apiGroup":"rbac.authorization.k8s.io","kind":"ClusterRole","name":"taintkeeper-recover-pods"},' +
         '"subjects":[{"kind":"ServiceAccount","namespace":"taintkeeper","name":"taintkeeper"}]}]}\' | kubectl apply -f -',
     },
     {
