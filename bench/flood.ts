@@ -1,5 +1,6 @@
 import { Agent, request } from 'node:https';
-import { connect } from 'node:tls';
+import { setTimeout } from 'node:timers/promises';
+import { connect, type TLSSocket } from 'node:tls';
 import { BODY_LIMIT_BYTES } from '../src/server/json-body.ts';
 import { createWorkspace } from '../test/control-plane/workspace.ts';
 import { taintRemovalReview } from '../test/unit/reviews.ts';
@@ -13,7 +14,7 @@ import { range } from './statistics.ts';
 
 /**
  * What floods cost a replica that has a container's memory and no more: thousands of TLS connections that say nothing, the largest
- * bodies from many clients at once, and both. Prints a Markdown table. Linux, with the right to make cgroups.
+ * bodies from many clients at once, both, and bodies in pieces of one byte. Prints a Markdown table. Linux, with the right to make cgroups.
  *
  *     npx node bench/flood.ts
  */
@@ -61,6 +62,8 @@ const floods: readonly [string, Flood][] = [
   [`${SENDERS} clients that send a body with 9,800 taints each`, bodies(fullest, 1)],
   [`${SENDERS} clients that send 2 bodies of ${mb(densest)} with 19,900 maps each`, bodies(densest, 2)],
   [`${SENDERS} clients that send a body of ${mb(tooLarge)} each, which is too large`, bodies(tooLarge, 1)],
+  [`${SENDERS} clients that send a body in 30,000 chunks of one byte each`, inChunks(30_000)],
+  [`${SENDERS} clients that send 2,000 bytes of a body in TLS records of one byte each`, inRecords(2_000)],
   [
     'the first two, and 500 connections that asked once',
     async (port) => {
@@ -97,6 +100,53 @@ process.exit();
 
 function mb({ length }: Buffer): string {
   return `${(length / 1e6).toFixed(1)} MB`;
+}
+
+/** Each client sends so many chunks at once. */
+function inChunks(count: number): Flood {
+  const chunks = `${head('Transfer-Encoding: chunked')}${'1\r\n \r\n'.repeat(count)}`;
+  return (port) => fromEachSender(port, (socket) => write(socket, chunks));
+}
+
+/** Each client sends so many records, and never the rest of the body. */
+function inRecords(count: number): Flood {
+  return (port) =>
+    fromEachSender(port, async (socket) => {
+      await write(socket, head(`Content-Length: ${BODY_LIMIT_BYTES}`));
+      // What is written before a record has gone is added to the next one.
+      for (let record = 0; record < count && !socket.destroyed; record++) await write(socket, ' ');
+    });
+}
+
+function head(field: string): string {
+  return `POST /validate HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\n${field}\r\n\r\n`;
+}
+
+/** Waits for all that is sent, and for a second longer, and closes the connections. */
+async function fromEachSender(port: number, sendAll: (socket: TLSSocket) => Promise<void>): Promise<void> {
+  const sockets = await Promise.all(
+    Array.from({ length: SENDERS }, async () => {
+      const socket = connect({ port, host: '127.0.0.1', rejectUnauthorized: false });
+      socket.on('error', () => {}).on('data', () => {});
+      await new Promise((resolve) => socket.once('secureConnect', resolve).once('close', resolve));
+      return socket;
+    }),
+  );
+  await Promise.all(sockets.map(sendAll));
+  await setTimeout(1_000);
+  for (const socket of sockets) socket.destroy();
+}
+
+/** Resolves when it was sent, or the connection has ended. */
+function write(socket: TLSSocket, text: string): Promise<void> {
+  return new Promise((resolve) => {
+    const done = () => {
+      socket.off('close', done);
+      resolve();
+    };
+    socket.once('close', done);
+    socket.write(text, done);
+  });
 }
 
 /** Opens connections, and leaves them open as long as the server does. */

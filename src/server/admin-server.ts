@@ -1,5 +1,6 @@
 import type { Registry } from '@prometheus-io/client';
 import Fastify, { type FastifyPluginAsync } from 'fastify';
+import { refuseChunks } from './pieces.ts';
 
 /** The parts of the program that {@link Check}s are about. */
 export type CheckName = 'policies' | 'certificate' | 'webhooks' | 'drain' | 'shutdown';
@@ -37,9 +38,15 @@ export function createAdminServer({
   // No request is worth waiting for at shutdown. A connection without a request would otherwise never end.
   const app = Fastify({
     requestTimeout,
-    http: { headersTimeout: requestTimeout, connectionsCheckingInterval: Math.min(requestTimeout, CHECK_INTERVAL_MS) },
+    http: {
+      headersTimeout: requestTimeout,
+      connectionsCheckingInterval: Math.min(requestTimeout, CHECK_INTERVAL_MS),
+    },
     forceCloseConnections: true,
   });
+  refuseChunks(app);
+  // No request here has a body.
+  app.removeAllContentTypeParsers();
 
   app.get('/livez', (_request, reply) => reply.type('text/plain').send('ok\n'));
 

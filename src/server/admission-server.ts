@@ -6,15 +6,22 @@ import { throttle } from '../runtime/throttle.ts';
 import { printable } from '../text/printable.ts';
 import { followArrivals } from './arrivals.ts';
 import { CLIENT_TIMEOUTS, type ClientTimeouts } from './client-timeouts.ts';
-import { BODY_LIMIT_BYTES, DISCARDED_LIMIT_BYTES, keptBytesOf, type ReceivedBody, receiveBody } from './json-body.ts';
+import {
+  BODY_LIMIT_BYTES,
+  DISCARDED_LIMIT_BYTES,
+  keptBytesOf,
+  objectionToLength,
+  type ReceivedBody,
+  receiveBody,
+} from './json-body.ts';
 import type { AdmissionMetrics } from './metrics.ts';
+import { holdBack, refuseChunks } from './pieces.ts';
 import { requestFaultLog } from './request-fault-log.ts';
 import { createReviewer, type ReviewerOptions } from './reviewer.ts';
 import { type ConnectedClient, identifyClients, type KnownClients, secureContext, type TlsPair } from './tls.ts';
 
 /**
- * The limit for all unfinished bodies. They are outside of V8's heap, and joining the pieces of one needs its length once more. Half of the
- * container's 320 MiB is for the heap, and the program uses some 50.
+ * The limit for all unfinished bodies. They are outside of V8's heap. Half of the container's 320 MiB is for the heap, and the program uses some 50.
  */
 export const RECEIVED_LIMIT_BYTES = 8 * BODY_LIMIT_BYTES;
 
@@ -40,6 +47,7 @@ export function createAdmissionServer(options: AdmissionServerOptions) {
   const app = httpsServer(options.tls, clients, timeouts);
   const clientOf = identifyClients(clients !== undefined);
 
+  refuseChunks(app);
   endConnections(app, options.draining);
   limitBodies(app, timeouts, log);
   if (clients) refuseUnknownClients(app, clientOf, log);
@@ -113,12 +121,19 @@ function limitBodies(app: HttpsServer, { bodyMs, slowChecks, checkIntervalMs }: 
   // name and never merged.
   app.removeAllContentTypeParsers();
   app.addContentTypeParser('application/json', ({ raw }, _payload, done) => {
+    const objection = objectionToLength(raw);
+    if (objection) return done(objection);
+    let release: (() => void) | undefined;
+    let hasRoom = false;
     arrivals.makeRoom(raw, keptBytesOf(raw), () => {
+      hasRoom = true;
+      release?.();
       receiveBody(raw).then(
         (body) => done(null, body),
         (error: Error) => done(error),
       );
     });
+    if (!hasRoom) release = holdBack(raw);
   });
 }
 

@@ -41,34 +41,38 @@ export interface ReceivedBody {
   readonly isWhole: boolean;
 }
 
+/** The length that the headers announce, in bytes. */
+function announcedBytesOf({ headers }: IncomingMessage): number {
+  return Number(headers['content-length'] ?? 0);
+}
+
 /** How many bytes of the body are kept. */
-export function keptBytesOf({ headers }: IncomingMessage): number {
-  const announced = Number(headers['content-length'] ?? BODY_LIMIT_BYTES);
+export function keptBytesOf(message: IncomingMessage): number {
+  const announced = announcedBytesOf(message);
   return announced > BODY_LIMIT_BYTES ? BEGINNING_BYTES : announced;
 }
 
+/** Why the body is not received; undefined if it is. */
+export function objectionToLength(message: IncomingMessage): Refusal | undefined {
+  if (announcedBytesOf(message) <= DISCARDED_LIMIT_BYTES) return undefined;
+  return refusal(413, `the body is larger than ${DISCARDED_LIMIT_BYTES} bytes`);
+}
+
 /**
- * Receives a body to its end.
- * @throws Refusal for a body that is longer than {@link DISCARDED_LIMIT_BYTES}, and for a connection that ends before
+ * Receives a body to its end, and keeps no piece of it: see pieces.ts.
+ * @throws Refusal for a connection that ends before
  */
 export function receiveBody(message: IncomingMessage): Promise<ReceivedBody> {
   return new Promise((resolve, reject) => {
-    const keptBytes = keptBytesOf(message);
-    let kept: Buffer[] = [];
-    let isWhole = true;
+    const kept = Buffer.allocUnsafe(keptBytesOf(message));
     let length = 0;
-    const refuseLength = () => reject(refusal(413, `the body is larger than ${DISCARDED_LIMIT_BYTES} bytes`));
-    if (Number(message.headers['content-length']) > DISCARDED_LIMIT_BYTES) return refuseLength();
-    message.on('data', (chunk: Buffer) => {
-      length += chunk.length;
-      if (length > DISCARDED_LIMIT_BYTES) return refuseLength();
-      if (!isWhole) return;
-      kept.push(chunk);
-      if (length <= keptBytes) return;
-      isWhole = false;
-      kept = [Buffer.from(Buffer.concat(kept).subarray(0, BEGINNING_BYTES))];
+    message.on('data', (piece: Buffer) => {
+      piece.copy(kept, length);
+      length += piece.length;
     });
-    message.once('end', () => resolve({ kept: Buffer.concat(kept), isWhole }));
+    // It may have been held back.
+    message.resume();
+    message.once('end', () => resolve({ kept, isWhole: length <= kept.length }));
     message.once('error', (error) => reject(Object.assign(error, { statusCode: 400 })));
     message.once('close', () =>
       reject(Object.assign(refusal(400, 'the connection was closed'), { code: 'ECONNRESET' })),

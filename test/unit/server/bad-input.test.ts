@@ -70,11 +70,11 @@ describe('what is no review is refused with an error that says why, and the serv
       error: 'the body is too large, and does not begin as a review of an API server',
     },
     {
-      why: 'a body over the limit in chunks',
-      body: Buffer.alloc(20 * MIB, ' '),
-      options: { chunked: true },
-      status: 413,
-      error: 'the body is too large, and does not begin as a review of an API server',
+      why: 'a body in chunks',
+      body: JSON.stringify(harmlessReview()),
+      options: { headers: { 'transfer-encoding': 'chunked' } },
+      status: 411,
+      error: 'send the body with a Content-Length, not in chunks',
     },
     {
       why: 'a review sent as YAML',

@@ -99,7 +99,7 @@ it('a stranger that does not say how much it sends is not waited for', async () 
   outgoing.flushHeaders();
   const [response] = (await once(outgoing, 'response')) as [IncomingMessage];
 
-  expect([response.statusCode, response.headers.connection]).toEqual([401, 'close']);
+  expect([response.statusCode, response.headers.connection]).toEqual([411, 'close']);
 });
 
 it('another CA is taken over without a restart, and a file that is broken is not', async () => {

@@ -107,14 +107,6 @@ describe('a review that is too large', () => {
     });
   });
 
-  it('without a Content-Length is denied as well, on a connection that stays', async () => {
-    const server = await startServer();
-    const { status, text, headers } = await server.post(filledNode, { chunked: true });
-
-    expect({ status, connection: headers.connection }).toEqual({ status: 200, connection: 'keep-alive' });
-    expect(JSON.parse(text)).toMatchObject({ response: { uid: 'uid-1', allowed: false } });
-  });
-
   it('is an error while the policies are not known, so that the failurePolicy decides', async () => {
     const server = await startServer({ failing: new Error('not read yet') });
     const { status, text } = await server.post(filledNode);

@@ -31,8 +31,6 @@ export interface PostOptions {
   readonly path?: string;
   readonly method?: string;
   readonly headers?: Record<string, string>;
-  /** Sends the body in chunks, without saying how long it is. */
-  readonly chunked?: boolean;
   /** The address of the sender. */
   readonly localAddress?: string;
 }
@@ -106,7 +104,7 @@ function send(
   port: number,
   agent: Agent,
   body: unknown,
-  { path = '/validate', method = 'POST', headers, chunked = false, localAddress }: PostOptions,
+  { path = '/validate', method = 'POST', headers, localAddress }: PostOptions,
 ): Promise<Answer> {
   const bytes =
     body === undefined || typeof body === 'string' || Buffer.isBuffer(body) ? body : Buffer.from(JSON.stringify(body));
@@ -120,7 +118,9 @@ function send(
       ...(localAddress === undefined ? {} : { localAddress }),
       headers: {
         ...(bytes === undefined ? {} : { 'content-type': 'application/json' }),
-        ...(bytes === undefined || chunked ? {} : { 'content-length': String(Buffer.byteLength(bytes)) }),
+        ...(bytes === undefined || headers?.['transfer-encoding']
+          ? {}
+          : { 'content-length': String(Buffer.byteLength(bytes)) }),
         ...headers,
       },
     });
