@@ -193,23 +193,45 @@ describeWithControlPlane(
       ]);
     });
 
-    it('and its manifest, applied on the server again and again as Flux does, changes nothing', async () => {
-      const path = daemonSetPath('kube-flannel', 'kube-flannel-ds');
-      const apply = (query: string) =>
-        cp().request<DaemonSet>(admin, 'PATCH', `${path}?fieldManager=flux&force=true${query}`, {
-          body: flannelManifest('kube-flannel', 'kube-flannel-ds', MAIN),
-          contentType: APPLY_PATCH,
-        });
+    const apply = (query: string) =>
+      cp().request<DaemonSet>(admin, 'PATCH', `${daemonSetPath('kube-flannel', 'kube-flannel-ds')}?${query}`, {
+        body: flannelManifest('kube-flannel', 'kube-flannel-ds', MAIN),
+        contentType: APPLY_PATCH,
+      });
+
+    it('and its manifest, applied on the server as Helm 4 does, is in conflict until it is forced once, which restarts nothing', async () => {
       const { metadata } = await getDaemonSet(cp(), 'kube-flannel', 'kube-flannel-ds');
-      // From when on the webhook is called, and a dry run therefore finds nothing to correct.
-      await waitUntil(async () => (toleratesMaster((await apply('&dryRun=All')).body) ? true : undefined), {
+      await waitForWebhook();
+      const { status, body } = await apply('fieldManager=helm');
+      expect({ status, text: JSON.stringify(body) }).toEqual({
+        status: 409,
+        text: expect.stringMatching(/conflict with \\"taintkeeper\\".*\.spec\.template\.spec\.tolerations/),
+      });
+      for (const force of ['&force=true', '']) {
+        const applied = await apply(`fieldManager=helm${force}`);
+        expect({ status: applied.status, generation: applied.body.metadata.generation }).toEqual({
+          status: 200,
+          generation: metadata.generation,
+        });
+      }
+      expect(await getDaemonSet(cp(), 'kube-flannel', 'kube-flannel-ds')).toSatisfy(toleratesMaster);
+    });
+
+    it('and its manifest, applied on the server again and again as Flux does, changes nothing', async () => {
+      const { metadata } = await getDaemonSet(cp(), 'kube-flannel', 'kube-flannel-ds');
+      for (let round = 0; round < 2; round++)
+        expect((await apply('fieldManager=flux&force=true')).body.metadata.generation).toBe(metadata.generation);
+      expect(await getDaemonSet(cp(), 'kube-flannel', 'kube-flannel-ds')).toSatisfy(toleratesMaster);
+    });
+
+    /** From when on the webhook is called, and a dry run therefore finds nothing to correct. */
+    async function waitForWebhook(): Promise<void> {
+      const isCalled = async () => toleratesMaster((await apply('fieldManager=flux&force=true&dryRun=All')).body);
+      await waitUntil(async () => ((await isCalled()) ? true : undefined), {
         timeoutMs: TIMEOUT_MS,
         otherwise: () => 'the webhook is not called',
       });
-      for (let round = 0; round < 2; round++)
-        expect((await apply('')).body.metadata.generation).toBe(metadata.generation);
-      expect(await getDaemonSet(cp(), 'kube-flannel', 'kube-flannel-ds')).toSatisfy(toleratesMaster);
-    });
+    }
 
     /** What the status of the policy says that it has patched. */
     async function patchedBy(policy: string): Promise<string[]> {
