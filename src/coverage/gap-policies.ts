@@ -1,4 +1,5 @@
 import { groupsBy } from '../collections/groups-by.ts';
+import { nameHash } from '../kubernetes/name-hash.ts';
 import { MAX_NAME_PATTERNS } from '../policy/field-schemas.ts';
 import { POLICY_API_VERSION } from '../policy/policy.ts';
 import {
@@ -56,14 +57,7 @@ export function tolerationPolicies(
  * policies for different namespaces never have the same name.
  */
 function policyName(namespace: string, names: readonly string[], tolerations: readonly PolicyToleration[]): string {
-  return `coverage-${namespace}.${hash(JSON.stringify([names, tolerations]))}`;
-}
-
-/** FNV-1a of 32 bits, over UTF-16 units, as eight hexadecimal digits. */
-function hash(text: string): string {
-  let found = 0x811c9dc5;
-  for (let index = 0; index < text.length; index += 1) found = Math.imul(found ^ text.charCodeAt(index), 0x01000193);
-  return (found >>> 0).toString(16).padStart(8, '0');
+  return `coverage-${namespace}.${nameHash([names, tolerations])}`;
 }
 
 function chunks<Item>(items: readonly Item[], size: number): Item[][] {

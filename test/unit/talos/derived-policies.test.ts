@@ -1,7 +1,9 @@
 import { describe, expect, it } from 'vitest';
 import { parsePolicies } from '../../../src/files/policy-files.ts';
 import { policiesAsObject } from '../../../src/files/policy-manifest.ts';
+import { isDnsSubdomain, isLabelValue } from '../../../src/kubernetes/names.ts';
 import { formatTaint } from '../../../src/kubernetes/taint.ts';
+import type { PolicySelector } from '../../../src/policy/selector.ts';
 import { type DerivationOptions, derivePolicies } from '../../../src/talos/derived-policies.ts';
 import type { NodeDeclaration } from '../../../src/talos/node-declaration.ts';
 import { formatPolicies } from '../../../src/talos/policy-text.ts';
@@ -59,12 +61,12 @@ describe('policies of machine configurations', () => {
         pool('gpu', { dedicated: 'gpu:NoSchedule' }, { pool: 'gpu' }),
         pool('big', { dedicated: 'gpu:NoSchedule', big: 'NoSchedule' }, { pool: 'gpu', size: 'big' }),
       ],
-      names: ['talos-pool-gpu', 'talos-pool-gpu-size-big'],
+      names: ['talos-pool-gpu', expect.stringMatching(/^talos-pool-gpu-size-big\.[0-9a-f]{8}$/)],
     },
     {
       what: 'two pools with the same taint and different labels',
       declarations: [pool('gpu', { dedicated: 'ai:NoSchedule' }), pool('tpu', { dedicated: 'ai:NoSchedule' }), worker],
-      names: ['talos-pool-gpu-tpu'],
+      names: [expect.stringMatching(/^talos-pool-gpu-tpu\.[0-9a-f]{8}$/)],
     },
     {
       what: 'control planes of which some take workloads, told apart by a label',
@@ -72,7 +74,7 @@ describe('policies of machine configurations', () => {
         declare('cp-1.yaml', machine('controlplane', { nodeLabels: { workloads: 'no' } })),
         declare('cp-2.yaml', '{"machine":{"type":"controlplane"},"cluster":{"allowSchedulingOnControlPlanes":true}}'),
       ],
-      names: ['talos-workloads-no-control-planes'],
+      names: [expect.stringMatching(/^talos-workloads-no-control-planes\.[0-9a-f]{8}$/)],
     },
     {
       what: 'a control plane of Talos 1.15',
@@ -142,7 +144,10 @@ describe('policies of machine configurations', () => {
   it('are for the nodes that were named', () => {
     const nodeSelector = { matchLabels: { 'example.com/Team_A': 'Vision' } };
     const [derived] = derivePolicies([pool('x', { dedicated: 'x:NoSchedule' }, {})], { ...OPTIONS, nodeSelector });
-    expect(derived?.policy).toMatchObject({ name: 'talos-team-a-vision', spec: { nodeSelector } });
+    expect(derived?.policy).toMatchObject({
+      name: expect.stringMatching(/^talos-team-a-vision\.[0-9a-f]{8}$/),
+      spec: { nodeSelector },
+    });
   });
 
   it('have names that differ, and that the API server takes', () => {
@@ -151,7 +156,54 @@ describe('policies of machine configurations', () => {
     const b = pool('b', { two: 'NoSchedule' }, { [long]: long, x: '2' });
     const names = derivePolicies([a, b], OPTIONS).map(({ policy }) => policy.name);
     expect(new Set(names).size).toBe(2);
-    for (const name of names) expect(name).toMatch(/^[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?$/);
+    for (const name of names) expect([isDnsSubdomain(name), isLabelValue(name)], name).toEqual([true, true]);
+  });
+
+  const nameOf = (nodeSelector: PolicySelector) =>
+    derivePolicies([gpu], { ...OPTIONS, nodeSelector }).map(({ policy }) => policy.name)[0];
+  const labelled = (matchLabels: Record<string, string>) => nameOf({ matchLabels });
+
+  it.each<[string, string | undefined, string | undefined]>([
+    [
+      'the labels that differ are cut off',
+      labelled({
+        environment: 'production',
+        location: 'frankfurt-datacenter-one',
+        owner: 'machine-learning',
+        pool: 'gpu',
+      }),
+      labelled({
+        environment: 'production',
+        location: 'frankfurt-datacenter-one',
+        owner: 'machine-learning',
+        pool: 'tpu',
+      }),
+    ],
+    ['the domain differs', labelled({ 'a.example.com/pool': 'gpu' }), labelled({ 'b.example.com/pool': 'gpu' })],
+    ['one has a domain', labelled({ 'example.com/pool': 'gpu' }), labelled({ pool: 'gpu' })],
+    ['a character differs', labelled({ pool: 'gpu.a' }), labelled({ pool: 'gpu_a' })],
+    ['one has capitals', labelled({ pool: 'GPU' }), labelled({ pool: 'gpu' })],
+    ['the value of one is in the key of the other', labelled({ pool: 'gpu-a' }), labelled({ 'pool-gpu': 'a' })],
+    ['one has two labels', labelled({ pool: 'gpu', size: 'big' }), labelled({ pool: 'gpu-size-big' })],
+    [
+      'one is an expression',
+      nameOf({ matchExpressions: [{ key: 'pool', operator: 'In', values: ['gpu', 'a'] }] }),
+      labelled({ pool: 'gpu-a' }),
+    ],
+    [
+      'one has the words of control planes',
+      nameOf({ matchExpressions: [{ key: 'node-role.kubernetes.io/control-plane', operator: 'Exists' }] }),
+      labelled({ control: 'planes' }),
+    ],
+  ])('have another name for other nodes, also if another run makes them: %s', (_, one, other) => {
+    expect(one).not.toBe(other);
+  });
+
+  it.each([
+    ['talos-pool-gpu', { pool: 'gpu' }],
+    ['talos-pool-gpu-a100', { pool: 'gpu-a100' }],
+  ])('have a name without a hash if it says all: %s', (name, labels) => {
+    expect(labelled(labels)).toBe(name);
   });
 
   it('are a List in JSON where there are several', () => {
