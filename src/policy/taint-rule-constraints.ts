@@ -46,6 +46,14 @@ const LIFE_CYCLE_KEYS = NODE_STATE_TAINT_KEYS.filter((key) => key !== OUT_OF_SER
 export const PARTS_OF_NO_BOOT = partsOfBoot('Unknown');
 export const PARTS_OF_A_BOOT = partsOfBoot('Present');
 
+const NEEDS_PART_OF_A_BOOT: Constraint<ConstrainedRule> = {
+  holds: ({ afterReboot, readyWhen }) =>
+    afterReboot !== 'SetAgain' || readyWhen === undefined || PARTS_OF_A_BOOT.some((part) => part in readyWhen),
+  cel: `!has(self.afterReboot) || self.afterReboot != 'SetAgain' || !has(self.readyWhen) || ${PARTS_OF_A_BOOT.map((part) => `has(self.readyWhen.${part})`).join(' || ')}`,
+  message: `afterReboot: SetAgain needs ${PARTS_OF_A_BOOT.map((part) => `readyWhen.${part}`).join(' or ')}`,
+  field: 'afterReboot',
+};
+
 export const RULE_CONSTRAINTS: readonly Constraint<ConstrainedRule>[] = [
   {
     holds: ({ key, ensure }) => ensure === undefined || !isPattern(key),
@@ -96,13 +104,7 @@ export const RULE_CONSTRAINTS: readonly Constraint<ConstrainedRule>[] = [
     message: `afterReboot: SetAgain is not allowed with ${PARTS_OF_NO_BOOT.map((part) => `readyWhen.${part}`).join(' or ')}: after a reboot, these are those of the earlier boot, and no field says so`,
     field: 'afterReboot',
   },
-  {
-    holds: ({ afterReboot, readyWhen }) =>
-      afterReboot !== 'SetAgain' || readyWhen === undefined || PARTS_OF_A_BOOT.some((part) => part in readyWhen),
-    cel: `!has(self.afterReboot) || self.afterReboot != 'SetAgain' || !has(self.readyWhen) || ${PARTS_OF_A_BOOT.map((part) => `has(self.readyWhen.${part})`).join(' || ')}`,
-    message: `afterReboot: SetAgain needs ${PARTS_OF_A_BOOT.map((part) => `readyWhen.${part}`).join(' or ')}`,
-    field: 'afterReboot',
-  },
+  NEEDS_PART_OF_A_BOOT,
   {
     holds: ({ key, except = [] }) =>
       isPattern(key) ? except.every((one) => one.startsWith(key.slice(0, -1))) : except.length === 0,
@@ -113,6 +115,9 @@ export const RULE_CONSTRAINTS: readonly Constraint<ConstrainedRule>[] = [
     field: 'except',
   },
 ];
+
+/** For a rule whose `readyWhen` has a part that this version does not know. The part may say when the node booted. */
+export const RULE_CONSTRAINTS_WITH_UNKNOWN_PART = RULE_CONSTRAINTS.filter((one) => one !== NEEDS_PART_OF_A_BOOT);
 
 const TRANSIENT = matchesAny(
   { value: cel(2)`self.key`, maxLength: QUALIFIED_NAME_LENGTH },

@@ -19,6 +19,7 @@ import {
   PARTS_OF_A_BOOT,
   PARTS_OF_NO_BOOT,
   RULE_CONSTRAINTS,
+  RULE_CONSTRAINTS_WITH_UNKNOWN_PART,
 } from './taint-rule-constraints.ts';
 
 /** When taintkeeper sets a taint. AtRegistration and UntilReady: in the request that creates the Node. */
@@ -103,7 +104,7 @@ export function checkRule(rule: TaintRule, path: Path, hasUnknownPart: boolean):
     ...(rule.except?.flatMap((key, number) =>
       brokenConstraints(QUALIFIED_NAME_CONSTRAINTS, key, [...path, 'except', number]),
     ) ?? []),
-    ...brokenConstraints(RULE_CONSTRAINTS, rule, path),
+    ...brokenConstraints(hasUnknownPart ? RULE_CONSTRAINTS_WITH_UNKNOWN_PART : RULE_CONSTRAINTS, rule, path),
     ...(rule.readyWhen ? checkReadyWhen(rule.readyWhen, [...path, 'readyWhen'], hasUnknownPart) : []),
     ...checkPattern(rule, [...path, 'key']),
   ];

@@ -115,6 +115,16 @@ describe('a startup taint with fields that this version does not know', () => {
       fields: ['spec.taints[0].readyWhen.future'],
     },
     {
+      why: 'a part that is the only one, although the taint is set again after a reboot',
+      taints: [rule({ afterReboot: 'SetAgain' }, { future: true })],
+      fields: ['spec.taints[0].readyWhen.future'],
+    },
+    {
+      why: 'a part beside one that does not say when the node booted',
+      taints: [rule({ afterReboot: 'SetAgain' }, { allDaemonSets: {}, future: true })],
+      fields: ['spec.taints[0].readyWhen.future'],
+    },
+    {
       why: 'a field of an item, which may require more of it',
       taints: [rule({}, { daemonSets: [{ ...daemonSets[0], generation: 2 }] })],
       fields: ['spec.taints[0].readyWhen.daemonSets[0].generation'],
@@ -142,6 +152,15 @@ describe('a startup taint with fields that this version does not know', () => {
     const taints = [rule({}, { future: true }), rule({ key: 'b' }, {})];
     const { result } = parseStoredPolicy(manifest('TaintPolicy', 'p', { mode: 'Restore', taints }));
     expect(result.ok ? [] : result.problems.map(({ path }) => formatPath(path))).toEqual(['spec.taints[1].readyWhen']);
+  });
+
+  it('does not say when the node booted, of another startup taint of the policy', () => {
+    const again = { afterReboot: 'SetAgain' };
+    const taints = [rule(again, { future: true }), rule({ key: 'b', ...again }, { allDaemonSets: {} })];
+    const { result } = parseStoredPolicy(manifest('TaintPolicy', 'p', { mode: 'Restore', taints }));
+    expect(result.ok ? [] : result.problems.map(({ path }) => formatPath(path))).toEqual([
+      'spec.taints[1].afterReboot',
+    ]);
   });
 
   it('does not count as a condition in a file', () => {

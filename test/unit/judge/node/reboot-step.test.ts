@@ -112,9 +112,13 @@ describe('a node that has rebooted', () => {
     expect(step(node(of), facts).hasBootToWrite).toBe(writes !== undefined);
   });
 
-  it('is left to a version that knows all parts of the policy', () => {
-    const rule = { ...RULE, readyWhen: { ...RULE.readyWhen, future: [{}] } };
-    expect(written(node(), { policies: storedTaintPolicies({ p: spec({ taints: [rule] }) }) })).toBe(undefined);
+  it.each([
+    { why: 'one of two', readyWhen: { ...RULE.readyWhen, future: [{}] } },
+    { why: 'the only one', readyWhen: { future: [{}] } },
+  ])('is left to a version that knows all parts of the policy, also with the taint: $why', ({ readyWhen }) => {
+    const facts = { policies: storedTaintPolicies({ p: spec({ taints: [{ ...RULE, readyWhen }] }) }) };
+    expect(written(node(), facts)).toBe(undefined);
+    expect(written(node({ taints: [TAINT], startupBoot: { bootId: 'B' } }), facts)).toBe(undefined);
   });
 
   it('waits for its turn, and its other taints do not', () => {
