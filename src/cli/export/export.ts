@@ -44,7 +44,7 @@ export function exportCommand(): Command {
     .option('--cluster', 'the policies that are in force in the cluster, for its version of Kubernetes')
     .option(
       '--nodes <path>',
-      'file with Nodes, or directory of them, or - for standard input; may be repeated. For each, a TaintPolicy that selects it by kubernetes.io/hostname and requires its taints, except those that Kubernetes or agents remove',
+      'file with Nodes, or directory of them, or - for standard input; may be repeated. For each, a TaintPolicy that selects it by kubernetes.io/hostname and requires its taints, except those that Kubernetes or agents remove, and the startup taints of TaintPolicies in these files',
       repeatable,
     )
     .addOption(CLUSTER_OPTIONS.kubeconfig())
@@ -76,7 +76,7 @@ Examples:
   taintkeeper export | kubectl apply -f -                 the built-in policies
   taintkeeper export --policies policies/ --kubernetes v1.34.2 --no-mutating > native.yaml
   taintkeeper export --policies policies/ --as static-manifests --directory /etc/kubernetes/admission
-  kubectl get node worker-7 -o yaml | taintkeeper export --nodes - | kubectl apply -f -`,
+  (kubectl get taintpolicies -o yaml && echo --- && kubectl get node worker-7 -o yaml) | taintkeeper export --nodes - | kubectl apply -f -`,
     )
     .action(async (options: ExportOptions, command: Command) => {
       refuseIdleOptions(command, options);

@@ -1,4 +1,4 @@
-import { expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { parse, parseAllDocuments } from 'yaml';
 import { runWithInput } from '../run-command.ts';
 
@@ -66,6 +66,65 @@ it('prints JSON for kubectl, and notes on stderr', async () => {
   expect(code).toBe(0);
   expect(JSON.parse(stdout)).toMatchObject({ kind: 'TaintPolicy', metadata: { name: 'node-a' } });
   expect(stderr).toContain('Node b has no taint for a policy to require.');
+});
+
+describe('a startup taint of a TaintPolicy in the same files', () => {
+  const STARTUP = { key: 'example.com/gpu-not-ready', effect: 'NoSchedule' };
+  const policy = (rule: object, more: object = {}) => ({
+    apiVersion: 'taintkeeper.dev/v1alpha1',
+    kind: 'TaintPolicy',
+    metadata: { name: 'gpu-startup', uid: 'u' },
+    spec: { mode: 'Restore', taints: [{ ...STARTUP, ...rule }], ...more },
+    status: { mode: 'Restore' },
+  });
+  const UNTIL_READY = { ensure: 'UntilReady', readyWhen: { allocatable: [{ resource: 'nvidia.com/gpu' }] } };
+
+  it.each<[why: string, policy: object, isLeftOut: boolean]>([
+    ['the leader removes it', policy(UNTIL_READY), true],
+    ['its agent removes it', policy({ ensure: 'AtRegistration' }), true],
+    ['the policy is for this pool', policy(UNTIL_READY, { nodeSelector: { matchLabels: { pool: 'gpu' } } }), true],
+    ['the policy requires it', policy({ ensure: 'Always' }), false],
+    ['another effect', policy({ ensure: 'AtRegistration', effect: 'NoExecute' }), false],
+    ['another value', policy({ ...UNTIL_READY, value: 'other' }), false],
+    ['the policy is for other nodes', policy(UNTIL_READY, { nodeSelector: { matchLabels: { pool: 'cpu' } } }), false],
+  ])('is left out only if it is one on this node: %s', async (_why, object, isLeftOut) => {
+    const of = node('a', [STARTUP, QUARANTINE], { 'kubernetes.io/hostname': 'a', pool: 'gpu' });
+    const { code, stdout } = await exported(listOf(of, object));
+    expect(code).toBe(0);
+    expect(parse(stdout).spec.taints.map(({ key }: { key: string }) => key)).toEqual([
+      ...(isLeftOut ? [] : [STARTUP.key]),
+      QUARANTINE.key,
+    ]);
+    const note = '# Left out: example.com/gpu-not-ready:NoSchedule, a startup taint of TaintPolicy gpu-startup.\n';
+    expect(stdout.includes(note)).toBe(isLeftOut);
+  });
+
+  it('is named if no other taint is left', async () => {
+    const { stdout } = await exported(listOf(node('a', [STARTUP]), policy(UNTIL_READY)));
+    expect(stdout).toContain('a startup taint of TaintPolicy gpu-startup.');
+    expect(stdout).toContain('# Node a has no taint for a policy to require.\n');
+  });
+
+  it('is unknown if the policy is invalid, which is an error', async () => {
+    const { code, stdout, stderr } = await exported(listOf(node('a', [STARTUP]), policy({ ensure: 'UntilReady' })));
+    expect([code, stdout]).toEqual([2, '']);
+    expect(stderr).toContain('ensure: UntilReady needs readyWhen');
+  });
+});
+
+it.each([
+  ['False', true],
+  ['Unknown', true],
+  ['True', false],
+])('notes that the taints of a node with the condition Ready %s may be startup taints: %s', async (status, isNoted) => {
+  const of = { ...node('a', [QUARANTINE]), status: { conditions: [{ type: 'Ready', status }] } };
+  const { code, stdout, stderr } = await exported(listOf(of, node('b', [QUARANTINE])));
+  expect([code, parseAllDocuments(stdout).length]).toEqual([0, 2]);
+  expect(stderr).toBe(
+    isNoted
+      ? 'taintkeeper: Node a is not Ready: it may have taints only until it is. Delete them from the policy before you apply it\n'
+      : '',
+  );
 });
 
 it('prints only comments if no node has a taint to keep', async () => {
