@@ -113,7 +113,7 @@ describeWithControlPlane('validation of policies', {}, (cp) => {
       const folder = temporaryDirectory();
       const steps = [0, 1].flatMap((block) => guideLines('on-call.md', 'Set a policy to mode Audit', block));
       const [save, patch, replace, ...others] = steps.map((line) =>
-        line.replace('POLICY.yaml', join(folder, 'policy.yaml')).replace('POLICY', 'gpu-pool'),
+        line.replace('POLICY.yaml', join(folder, 'policy.yaml')).replaceAll('POLICY', 'gpu-pool'),
       );
       expect(others).toEqual([]);
       for (const spec of SPECS_BEFORE) {
