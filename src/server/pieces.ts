@@ -25,21 +25,24 @@ export function refuseChunks(app: FastifyInstance<Server>): void {
  */
 export function holdBack(message: IncomingMessage): () => void {
   let held = true;
+  const pause = () => {
+    if (held) message.socket.pause();
+  };
   message.once('readable', () => {
-    if (!held) return;
-    message.socket.pause();
+    pause();
     // All that was received together is here then.
     setImmediate(() => {
       if (!held) return;
       // With a length: Node.js 26 otherwise reads one piece.
       const arrived = message.read(message.readableLength);
       if (arrived !== null) message.unshift(arrived);
-      // `read` has made it go on.
-      message.socket.pause();
+      // `read` makes the connection go on in the next tick.
+      process.nextTick(pause);
     });
   });
   return () => {
     held = false;
     message.removeAllListeners('readable');
+    message.socket.resume();
   };
 }

@@ -1,13 +1,17 @@
+import { once } from 'node:events';
 import type { IncomingMessage } from 'node:http';
+import { createServer } from 'node:https';
+import type { AddressInfo } from 'node:net';
 import { Readable } from 'node:stream';
-import { expect, it, vi } from 'vitest';
+import { setTimeout } from 'node:timers/promises';
+import { expect, it, onTestFinished, vi } from 'vitest';
 import { holdBack } from '../../../src/server/pieces.ts';
 import { openTls, readToEnd } from './raw-connections.ts';
-import { ALIVE, startServer } from './running-server.ts';
+import { ALIVE, SERVING_PAIR, startServer } from './running-server.ts';
 
 /** A body that is held back, and what its reader gets. */
 function held() {
-  const socket = { pause: vi.fn() };
+  const socket = { pause: vi.fn(), resume: vi.fn() };
   const message = Object.assign(new Readable({ read() {} }), { socket });
   const release = holdBack(message as unknown as IncomingMessage);
   const pieces: string[] = [];
@@ -50,6 +54,36 @@ it('nothing is held of a body of which nothing has arrived', async () => {
   await read();
   expect(pieces).toEqual([]);
   expect(socket.pause).not.toHaveBeenCalled();
+});
+
+it('a body that is held back is not read, and later is whole', async () => {
+  const length = 16 * 1024 * 1024;
+  const server = createServer({ cert: SERVING_PAIR.cert, key: SERVING_PAIR.key }).listen(0, '127.0.0.1');
+  onTestFinished(() => void server.close());
+  await once(server, 'listening');
+  const client = await openTls((server.address() as AddressInfo).port);
+  client.write(`POST / HTTP/1.1\r\nHost: localhost\r\nContent-Length: ${length}\r\n\r\n`);
+  const [message] = (await once(server, 'request')) as [IncomingMessage];
+  const release = holdBack(message);
+  client.write(Buffer.alloc(length));
+
+  // What is received is the same for a while: TCP has stopped the client.
+  for (let same = 0, before = -1; same < 10; before = message.socket.bytesRead) {
+    await setTimeout(20);
+    same = message.socket.bytesRead === before ? same + 1 : 0;
+  }
+  expect(message.readableLength).toBeGreaterThan(0);
+  expect(message.readableLength).toBeLessThan(1024 * 1024);
+
+  release();
+  let received = 0;
+  message.on('data', (piece: Buffer) => {
+    received += piece.length;
+  });
+  message.resume();
+  await once(message, 'end');
+  expect(received).toBe(length);
+  client.destroy();
 });
 
 it.each(['POST /validate', 'POST /nothing', 'GET /'])(
