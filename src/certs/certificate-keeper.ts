@@ -2,10 +2,9 @@ import { join } from 'node:path';
 import { watchFiles } from '../files/watch-files.ts';
 import { startTimer } from '../runtime/timer.ts';
 import { joinBundles } from './bundle.ts';
-import type { CaTrust } from './ca-trust.ts';
 import { openCertificates } from './certificate-directory.ts';
 import { certificateFiles } from './certificate-files.ts';
-import { serveCertificates } from './hand-over.ts';
+import { type CallersTrust, isTrustedBySystem, serveCertificates } from './hand-over.ts';
 import { type ServableCertificates, servableInvalidAt } from './servable-certificates.ts';
 import { FILES } from './stored-files.ts';
 
@@ -49,7 +48,7 @@ export interface CertificateKeeperOptions {
 }
 
 export interface Callers {
-  readonly trust: Pick<CaTrust, 'waitMs'>;
+  readonly trust: CallersTrust;
   /** The callers' clock. */
   readonly now: () => Date;
   /** Called when a new pair begins to wait until the callers trust its CA. */
@@ -154,8 +153,11 @@ export async function keepCertificates(options: CertificateKeeperOptions): Promi
   }
 
   function bundleWith(certificates: ServableCertificates): string | undefined {
-    // Without a CA beside it, the system's CAs decide about trust: that of another pair would end it.
-    const isOnlyCa = certificates === lastGood || certificates.bundle === undefined;
-    return isOnlyCa ? certificates.bundle : joinBundles(lastGood.bundle, certificates.bundle);
+    // The CA of another pair would end the trust by the CAs of the system.
+    const isBySystem =
+      certificates.bundle === undefined && (!callers || isTrustedBySystem(certificates, callers.trust, now()));
+    return certificates === lastGood || isBySystem
+      ? certificates.bundle
+      : joinBundles(lastGood.bundle, certificates.bundle);
   }
 }

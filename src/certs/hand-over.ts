@@ -1,4 +1,5 @@
-import type { CaTrust } from './ca-trust.ts';
+import { parseCertificates } from './bundle.ts';
+import type { Anchor, CaTrust } from './ca-trust.ts';
 import { NOT_SIGNED } from './chain.ts';
 import { type ServableCertificates, servableFault, servableInvalidAt } from './servable-certificates.ts';
 
@@ -11,6 +12,9 @@ export type HandOver =
   | { readonly kind: 'untrusted'; readonly waitMs: number };
 
 const SERVED: HandOver = { kind: 'served' };
+
+/** The trust of callers, for {@link judgeHandOver}. */
+export type CallersTrust = Pick<CaTrust, 'waitMs' | 'anchorOf'>;
 
 /** Certificates that are served. The next ones replace them once that is safe: see {@link judgeHandOver}. */
 export interface ServedCertificates {
@@ -33,7 +37,7 @@ export interface ServeOptions {
   /** Where the next certificates come from, as text. */
   readonly where: string;
   /** See {@link judgeHandOver}. */
-  readonly trust: Pick<CaTrust, 'waitMs'> | undefined;
+  readonly trust: CallersTrust | undefined;
   /** Called with the first certificates, and again after each change of the serving pair or the bundle. */
   readonly onServe: (certificates: ServableCertificates) => void;
   /** Called when certificates are refused, once for each reason. */
@@ -75,7 +79,7 @@ function judgeHandOver(
   served: ServableCertificates,
   next: ServableCertificates,
   now: Date,
-  trust: Pick<CaTrust, 'waitMs'> | undefined,
+  trust: CallersTrust | undefined,
 ): HandOver {
   if (isSamePair(served, next)) {
     // A wrong `ca.crt`, or one that is written before its pair, must not take the served pair's CA from every `caBundle`.
@@ -86,20 +90,30 @@ function judgeHandOver(
   if (servableInvalidAt(served, now) !== undefined) return SERVED;
   const reason = trust ? servableFault(next, next.uncovered, now) : servableInvalidAt(next, now);
   if (reason !== undefined) return { kind: 'refused', reason };
-  const waitMs = trust ? untrustedMs(served, next, trust) : 0;
+  if (trust === undefined) return SERVED;
+  // Callers that trust the served pair by the CAs of their system do so only without a `caBundle`: that of the next pair cannot be registered first.
+  const anchor = isTrustedBySystem(served, trust, now) ? 'system' : anchorOf(next, trust, now);
+  if (anchor === undefined) return { kind: 'refused', reason: UNKNOWN_CA };
+  const isSameCa = anchor !== 'system' && anchor.fingerprint256 === served.ca?.fingerprint256;
+  const waitMs = isSameCa ? 0 : trust.waitMs(anchor);
   return waitMs > 0 ? { kind: 'untrusted', waitMs } : SERVED;
 }
+
+const UNKNOWN_CA = 'signed by no CA of the caBundles: add its CA as ca.crt';
 
 /** That certificates are not served, and the earlier ones are kept, as text. */
 export function keptText(where: string, reason: string): string {
   return `${where}: ${reason}; the last good certificates are served`;
 }
 
-/** How long until the callers trust the CA of the next certificates, in milliseconds. */
-function untrustedMs(served: ServableCertificates, next: ServableCertificates, trust: Pick<CaTrust, 'waitMs'>): number {
-  // Without a CA beside them, the system's CAs decide about trust.
-  if (served.ca === undefined || next.ca === undefined) return 0;
-  return served.ca.fingerprint256 === next.ca.fingerprint256 ? 0 : trust.waitMs(next.ca);
+/** By what the callers accept, or will accept, the certificates. Undefined if nobody can register their CA, because it is not known. */
+function anchorOf({ ca, serving }: ServableCertificates, trust: CallersTrust, now: Date): Anchor | undefined {
+  return ca ?? trust.anchorOf(parseCertificates(serving.cert), now);
+}
+
+/** Whether the certificates come without their CA, and the callers trust them by the CAs of their system, if at all. */
+export function isTrustedBySystem(certificates: ServableCertificates, trust: CallersTrust, now: Date): boolean {
+  return anchorOf(certificates, trust, now) === 'system';
 }
 
 /** Whether the bundle has the CA of the certificate. Without a bundle, the system's CAs decide about trust. */

@@ -1,6 +1,6 @@
 import type { Logger } from 'pino';
-import type { CaTrust } from '../certs/ca-trust.ts';
 import { type FileKeeper, keepCertificates } from '../certs/certificate-keeper.ts';
+import type { CallersTrust } from '../certs/hand-over.ts';
 import type { ServableCertificates } from '../certs/servable-certificates.ts';
 import { type CertificateSecret, keepSecret, type SecretKeeper } from '../cluster/certificates/secret-keeper.ts';
 import type { ApiClient } from '../cluster/client/api-client.ts';
@@ -19,7 +19,7 @@ export interface ClusterCertificatesOptions {
   /** DNS names that the serving certificate must have. */
   readonly names: readonly string[];
   /** The API server's trust. */
-  readonly trust: Pick<CaTrust, 'waitMs'>;
+  readonly trust: CallersTrust;
   /** How long an earlier CA stays trusted after the certificates were replaced, in milliseconds. */
   readonly caOverlapMs: number;
   /** Called with the certificates to serve, also the first ones. */

@@ -1,6 +1,7 @@
-import type { X509Certificate } from 'node:crypto';
-import { hasCa } from '../certs/bundle.ts';
+import { hasCa, parseCertificates } from '../certs/bundle.ts';
+import type { Anchor } from '../certs/ca-trust.ts';
 import type { CertificateKeeper } from '../certs/certificate-keeper.ts';
+import { isTrusted } from '../certs/chain.ts';
 import type { RegisteredWebhooks } from '../cluster/admission-registration/registered-webhooks.ts';
 import type { ApiClient } from '../cluster/client/api-client.ts';
 import type { ClusterPolicies } from '../cluster/policies/policies.ts';
@@ -42,7 +43,7 @@ export function clusterChecks(
   { client, policies, webhooks, audit }: ClusterCheckOptions,
   replica: ReplicaState,
 ): () => readonly Check[] {
-  const trusted = trustCheck(webhooks);
+  const trusted = trustCheck(webhooks, client.now);
   return () => {
     const { certificates, drained, stopping } = replica;
     const apiServer = { now: client.now(), clocksAgree: client.isClockConfirmed() };
@@ -99,16 +100,24 @@ function nameOf({ kind, name, inForce }: PolicyObject): string {
  */
 export function trustCheck(
   webhooks: Pick<RegisteredWebhooks, 'isSynced' | 'caBundles' | 'trust'>,
+  now: () => Date,
 ): (certificates: Pick<CertificateKeeper, 'current'>) => Check {
   const name = 'webhooks';
   let everTrusted = false;
   return (certificates) => {
     const bundles = webhooks.caBundles();
-    const { ca } = certificates.current();
-    const lacking = ca ? bundles.filter((bundle) => !hasCa(bundle, ca)).length : 0;
-    everTrusted ||= webhooks.isSynced() && (ca === undefined || isSettled(ca));
-    if (lacking > 0) {
-      const detail = `the caBundle of ${lacking} of ${bundles.length} webhooks lacks the CA that is served`;
+    const { ca, serving } = certificates.current();
+    const chain = parseCertificates(serving.cert);
+    const anchor = ca ?? webhooks.trust.anchorOf(chain, now());
+    everTrusted ||= webhooks.isSynced() && isSettled(anchor);
+    const distrusting = bundles.filter((bundle) =>
+      ca ? !hasCa(bundle, ca) : anchor === undefined && !isTrusted(chain, parseCertificates(bundle), now()),
+    ).length;
+    if (distrusting > 0) {
+      const of = `${distrusting} of ${bundles.length} webhooks`;
+      const detail = ca
+        ? `the caBundle of ${of} lacks the CA that is served`
+        : `the caBundles of ${of} do not trust the served certificate, and ca.crt does not have its CA: add it`;
       return { name, state: everTrusted ? 'degraded' : 'failed', detail };
     }
     if (!webhooks.isSynced() && !everTrusted) {
@@ -118,8 +127,9 @@ export function trustCheck(
     return { name, state: 'ok', detail: bundles.length > 0 ? `${bundles.length} registered` : 'none registered' };
   };
 
-  function isSettled(ca: X509Certificate): boolean {
-    return (webhooks.trust.trustedForMs(ca) ?? Number.NEGATIVE_INFINITY) >= TRUST_SETTLES_MS;
+  function isSettled(anchor: Anchor | undefined): boolean {
+    const trustedForMs = anchor && webhooks.trust.trustedForMs(anchor);
+    return trustedForMs !== undefined && trustedForMs >= TRUST_SETTLES_MS;
   }
 }
 

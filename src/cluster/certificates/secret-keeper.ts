@@ -1,9 +1,8 @@
 import type { X509Certificate } from 'node:crypto';
 import type { Logger } from 'pino';
 import { hasCa, joinBundles } from '../../certs/bundle.ts';
-import type { CaTrust } from '../../certs/ca-trust.ts';
 import type { CertificateKeeper } from '../../certs/certificate-keeper.ts';
-import { keptText, serveCertificates } from '../../certs/hand-over.ts';
+import { type CallersTrust, keptText, serveCertificates } from '../../certs/hand-over.ts';
 import { invalidAt } from '../../certs/inspect.ts';
 import { nextStep } from '../../certs/rotation.ts';
 import { type ServableCertificates, servableOf } from '../../certs/servable-certificates.ts';
@@ -56,7 +55,7 @@ export interface SecretKeeperOptions {
   /** Whether another replica may exist that can restore a broken Secret. */
   readonly hasRescuer: () => Promise<boolean>;
   /** The callers' trust. */
-  readonly trust: Pick<CaTrust, 'waitMs'>;
+  readonly trust: CallersTrust;
   /** How long a CA stays in the bundle after this replica last served a certificate of it, in milliseconds. */
   readonly overlapMs: number;
   /** Called with the first certificates, and again after each change of them or their bundle. */

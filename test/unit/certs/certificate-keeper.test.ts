@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import { generate } from 'selfsigned';
 import { afterEach, describe, expect, it, onTestFinished, vi } from 'vitest';
 import { fingerprints } from '../../../src/certs/bundle.ts';
+import { trackCaTrust } from '../../../src/certs/ca-trust.ts';
 import { openCertificates } from '../../../src/certs/certificate-directory.ts';
 import { certificateFiles } from '../../../src/certs/certificate-files.ts';
 import {
@@ -29,7 +30,11 @@ const DAY_MS = 86_400_000;
 const callersOf = ({
   waitMs = () => 0,
   now = () => new Date(),
-}: Partial<Callers['trust'] & Pick<Callers, 'now'>> = {}) => ({ trust: { waitMs }, now, onWait: vi.fn() });
+}: Partial<Callers['trust'] & Pick<Callers, 'now'>> = {}) => ({
+  trust: { waitMs, anchorOf: () => 'system' as const },
+  now,
+  onWait: vi.fn(),
+});
 
 async function keep(
   directory: string,
@@ -290,7 +295,7 @@ describe('a pair of another CA, where it is known who calls', () => {
     /** By the fingerprint of a CA, how long until its pair may be served. */
     const waits = new Map([[first.ca.fingerprint256, 0]]);
     const callers = callersOf({
-      waitMs: ({ fingerprint256 }) => waits.get(fingerprint256) ?? Number.POSITIVE_INFINITY,
+      waitMs: (anchor) => waits.get(anchor === 'system' ? anchor : anchor.fingerprint256) ?? Number.POSITIVE_INFINITY,
     });
     const { keeper } = await keep(directory, { callers });
     return { directory, first, keeper, waits, onWait: callers.onWait };
@@ -567,4 +572,91 @@ it.each([
   await eventually(() => expect(onServe).toHaveBeenCalledTimes(2));
   const { validToDate } = keeper.current().certificate;
   expect(Math.abs(validToDate.getTime() - now().getTime() - 90 * DAY_MS)).toBeLessThan(60_000);
+});
+
+describe('where webhooks are registered, a pair that replaces another one', () => {
+  const SETTLED_MS = 60_000;
+  const issuer = async () => issueCa(new Date());
+
+  /** A pair of that issuer. `ca.crt` is removed if no CA is given. */
+  async function put(directory: string, by: KeyPair, ca?: string) {
+    const pair = await issueServing(by, NAMES, new Date());
+    if (ca === undefined) rmSync(join(directory, 'ca.crt'), { force: true });
+    else writeFileSync(join(directory, 'ca.crt'), ca);
+    writePair(directory, pair);
+    return pair;
+  }
+
+  /** A keeper of a first pair, with these `caBundle`s. */
+  async function start(caBundles: readonly string[], by: KeyPair, ca?: string) {
+    const directory = temporaryDirectory();
+    const first = await put(directory, by, ca);
+    const trust = trackCaTrust();
+    let passedMs = performance.now();
+    vi.spyOn(performance, 'now').mockImplementation(() => passedMs);
+    onTestFinished(() => void vi.restoreAllMocks());
+    const register = (...bundles: string[]) => {
+      trust.observe(bundles);
+      passedMs += SETTLED_MS;
+    };
+    register(...caBundles);
+    const callers = { trust, now: () => new Date(), onWait: vi.fn() };
+    const { keeper, onFault } = await keep(directory, { callers });
+    return { directory, first, keeper, register, onFault, onWait: callers.onWait };
+  }
+
+  it.each([
+    { of: 'another CA', next: 'other' },
+    { of: 'no CA: self-signed', next: 'self-signed' },
+  ])('and comes without ca.crt is not served if no caBundle has its CA ($of)', async ({ next }) => {
+    const [known, other] = [await issuer(), await issuer()];
+    const { directory, first, keeper, onFault } = await start([known.cert, known.cert], known, known.cert);
+    rmSync(join(directory, 'ca.crt'));
+    if (next === 'other') await put(directory, other);
+    else {
+      const extensions = [{ name: 'subjectAltName' as const, altNames: [{ type: 2 as const, value: 'localhost' }] }];
+      const { cert, private: key } = await generate([], { keyType: 'ec', extensions });
+      writePair(directory, { cert, key });
+    }
+    await eventually(() => expect(keeper.fault()).toMatch(/add its CA as ca\.crt/));
+    expect(keeper.fault()).toMatch(/; the last good certificates are served$/);
+    expect(onFault.mock.calls).toEqual([[keeper.fault()]]);
+    expect(keeper.current().serving).toEqual(first);
+  });
+
+  it('waits for trust once its CA is added, also if the one before has come without', async () => {
+    const [known, other] = [await issuer(), await issuer()];
+    const { directory, first, keeper, register, onWait } = await start([known.cert], known);
+    const next = await put(directory, other);
+    await eventually(() => expect(keeper.fault()).toMatch(/add its CA as ca\.crt/));
+    writeFileSync(join(directory, 'ca.crt'), other.cert);
+    await eventually(() => expect(onWait).toHaveBeenCalledTimes(1));
+    expect(keeper.fault()).toBeUndefined();
+    // The leader registers it beside the CAs that are registered, because it does not know which one signed the served pair.
+    expect(keeper.current()).toMatchObject({ serving: first, ca: undefined, bundle: other.cert });
+    register(known.cert + other.cert);
+    keeper.recheck();
+    expect(keeper.current()).toMatchObject({ serving: next, bundle: other.cert });
+  });
+
+  it.each([
+    { why: 'every caBundle has its CA', first: 'with ca.crt', bundles: 'its CA' },
+    { why: 'every caBundle has its CA, and the one before came without, too', first: 'without', bundles: 'its CA' },
+    { why: "no caBundle has a CA: those of the API server's system decide", first: 'without', bundles: 'none' },
+    { why: 'no webhook is registered', first: 'with ca.crt', bundles: 'no webhook' },
+  ])('and comes without ca.crt is served if $why', async ({ first, bundles }) => {
+    const known = await issuer();
+    const registered = { 'its CA': [known.cert, known.cert], none: ['', ''], 'no webhook': [] }[bundles] ?? [];
+    const { directory, keeper } = await start(registered, known, first === 'without' ? undefined : known.cert);
+    const next = await put(directory, known);
+    await eventually(() => expect(keeper.current()).toMatchObject({ serving: next, bundle: undefined }));
+    expect(keeper.fault()).toBeUndefined();
+  });
+
+  it('and is of a private CA is served if no caBundle has a CA: a CA there would end the trust in the one before', async () => {
+    const [of, other] = [await issuer(), await issuer()];
+    const { directory, keeper } = await start([''], of);
+    const next = await put(directory, other, other.cert);
+    await eventually(() => expect(keeper.current()).toMatchObject({ serving: next, bundle: other.cert }));
+  });
 });

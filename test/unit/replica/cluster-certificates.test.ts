@@ -22,7 +22,7 @@ it('issues certificates in a directory by the clock of the API server, which is 
     namespace: 'taintkeeper',
     certDirectory: temporaryDirectory(),
     names: ['localhost'],
-    trust: { waitMs: () => 0 },
+    trust: { waitMs: () => 0, anchorOf: () => 'system' },
     caOverlapMs: 0,
     onServe: () => {},
     onChange: () => {},

@@ -11,21 +11,24 @@ const ca = await issueCa(new Date());
 const other = await issueCa(new Date());
 const serving = await issueServing(ca, ['localhost'], new Date());
 const keeper = {
-  current: () => ({ certificate: new X509Certificate(serving.cert), ca: new X509Certificate(ca.cert) }),
+  current: () => ({ serving, certificate: new X509Certificate(serving.cert), ca: new X509Certificate(ca.cert) }),
 } as unknown as CertificateKeeper;
+const withoutCa = {
+  current: () => ({ ...keeper.current(), ca: undefined }),
+} as CertificateKeeper;
+
+function check(certificates = keeper) {
+  let state = { synced: false, bundles: [] as string[] };
+  const trust = trackCaTrust();
+  const trusted = trustCheck({ isSynced: () => state.synced, caBundles: () => state.bundles, trust }, () => new Date());
+  return (synced: boolean, ...bundles: string[]) => {
+    state = { synced, bundles };
+    if (synced) trust.observe(bundles);
+    return trusted(certificates);
+  };
+}
 
 describe('the webhooks check', () => {
-  function check() {
-    let state = { synced: false, bundles: [] as string[] };
-    const trust = trackCaTrust();
-    const trusted = trustCheck({ isSynced: () => state.synced, caBundles: () => state.bundles, trust });
-    return (synced: boolean, ...bundles: string[]) => {
-      state = { synced, bundles };
-      if (synced) trust.observe(bundles);
-      return trusted(keeper);
-    };
-  }
-
   it('fails until the configurations have been read', () => {
     expect(check()(false)).toMatchObject({
       state: 'failed',
@@ -66,6 +69,46 @@ describe('the webhooks check', () => {
     see(true, ca.cert);
     expect(see(true, '')).toMatchObject({ state: 'degraded' });
     expect(see(true, ca.cert)).toMatchObject({ state: 'ok' });
+  });
+});
+
+describe('the webhooks check of a certificate without ca.crt', () => {
+  const NOT_TRUSTED = 'do not trust the served certificate, and ca.crt does not have its CA: add it';
+
+  it.each<{ why: string; bundles: string[]; state: string; detail: string }>([
+    {
+      why: 'every bundle has its CA',
+      bundles: [ca.cert, `${other.cert}${ca.cert}`],
+      state: 'ok',
+      detail: '2 registered',
+    },
+    {
+      why: 'a bundle has another CA alone',
+      bundles: [ca.cert, other.cert],
+      state: 'failed',
+      detail: `the caBundles of 1 of 2 webhooks ${NOT_TRUSTED}`,
+    },
+    {
+      why: 'every bundle has another CA alone',
+      bundles: [other.cert, other.cert],
+      state: 'failed',
+      detail: `the caBundles of 2 of 2 webhooks ${NOT_TRUSTED}`,
+    },
+    {
+      why: "no bundle has a CA: those of the API server's system decide",
+      bundles: ['', ''],
+      state: 'ok',
+      detail: '2 registered',
+    },
+    { why: 'no webhook is registered', bundles: [], state: 'ok', detail: 'none registered' },
+  ])('is $state if $why', ({ bundles, state, detail }) => {
+    expect(check(withoutCa)(true, ...bundles)).toEqual({ name: 'webhooks', state, detail });
+  });
+
+  it('is only degraded after it was ok', () => {
+    const see = check(withoutCa);
+    see(true, ca.cert);
+    expect(see(true, other.cert)).toMatchObject({ state: 'degraded', detail: expect.stringContaining(NOT_TRUSTED) });
   });
 });
 
