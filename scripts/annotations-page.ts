@@ -20,6 +20,13 @@ const ANNOTATIONS: Readonly<Record<string, AnnotationMeaning>> = {
     meaning:
       '`key=value:Effect`, several separated by commas: [each of these taints may be removed](../operating.md#removing-a-protected-taint), and is not set again. An entry ends when a request sets its protected taint, or when the node has carried both for an hour, with any value of the taint if a policy sets it with any value, also with a [startup taint](../startup-taints.md#how-ensure-untilready-works). The leader deletes an entry of its own as soon as it does not need it.',
   },
+  'ca-added': {
+    on: "both of taintkeeper's webhook configurations",
+    by: 'a replica that does not lead',
+    meaning:
+      'When the replica added its CA to the `caBundle`s, because the leader has certificates of [another source](../upgrading.md#change-the-source-of-the-certificates). ' +
+      'For an hour from then on, the leader removes no valid CA.',
+  },
   created: {
     on: 'ConfigMap with the default policies',
     by: LEADER,

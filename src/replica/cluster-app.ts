@@ -25,6 +25,7 @@ import { anyOf, createSubject } from '../runtime/source.ts';
 import { policyWarnings } from './apply-warnings/policy-warnings.ts';
 import { openClusterCertificates } from './cluster-certificates.ts';
 import type { Metrics } from './metrics.ts';
+import { addOwnCa } from './own-ca.ts';
 import { logPolicyChanges } from './policy-log.ts';
 import { clusterChecks, type ReplicaState } from './readiness.ts';
 import { recordRequests } from './recorded-requests.ts';
@@ -145,6 +146,8 @@ export async function startClusterApp(options: ClusterAppOptions): Promise<Runni
     onChange: () => metrics.leading(present.election?.isLeader() ?? false),
   });
   present.election = election;
+  const ownCa = addOwnCa({ client, service, webhooks, certificates: keeper, isLeader: election.isLeader, log });
+  starting.defer(ownCa.stop);
 
   const running = starting.move();
   return {

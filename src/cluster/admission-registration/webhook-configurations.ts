@@ -15,6 +15,12 @@ export type ConfigurationPhase = keyof typeof CONFIGURATIONS;
 export const ADMISSION_REGISTRATION_PATH = '/apis/admissionregistration.k8s.io';
 export const ADMISSION_REGISTRATION_V1_PATH = `${ADMISSION_REGISTRATION_PATH}/v1`;
 
+/**
+ * Annotation of a configuration: when a replica added its CA, by the API server's clock. Replicas then have certificates of different sources, and the leader
+ * does not know which CAs the others need.
+ */
+export const CA_ADDED = 'taintkeeper.dev/ca-added';
+
 /** The fields of a webhook in a configuration (admissionregistration.k8s.io/v1) that are read here. */
 export interface Webhook {
   readonly name: string;
@@ -37,6 +43,7 @@ export interface WebhookConfiguration {
     readonly uid?: string;
     readonly resourceVersion?: string;
     readonly labels?: Readonly<Record<string, string>>;
+    readonly annotations?: Readonly<Record<string, string>>;
     readonly ownerReferences?: readonly unknown[];
   };
   readonly webhooks?: readonly Webhook[];
@@ -82,6 +89,20 @@ export function caBundlesOf({ webhooks }: Pick<WebhookConfiguration, 'webhooks'>
 /** PEM; empty where the webhook has none. */
 export function caBundleOf({ clientConfig }: Webhook): string {
   return Buffer.from(clientConfig.caBundle ?? '', 'base64').toString();
+}
+
+/**
+ * For how many milliseconds no registered CA is removed: for the overlap after a replica added its own.
+ * @param now by the API server's clock
+ */
+export function casStayForMs(
+  { metadata }: Pick<WebhookConfiguration, 'metadata'>,
+  now: Date,
+  overlapMs: number,
+): number {
+  const ageMs = now.getTime() - Date.parse(metadata.annotations?.[CA_ADDED] ?? '');
+  // Clocks differ, and no text keeps a CA for ever.
+  return Math.abs(ageMs) < overlapMs ? overlapMs - ageMs : 0;
 }
 
 /** The inverse of {@link caBundleOf}. @param bundle PEM. Undefined: without `caBundle` */

@@ -9,3 +9,9 @@ export interface ServiceRef {
 export function serverName({ namespace, name }: Pick<ServiceRef, 'namespace' | 'name'>): string {
   return `${name}.${namespace}.svc`;
 }
+
+type ServiceName = Pick<ServiceRef, 'namespace' | 'name'>;
+
+export function isSameService(one: ServiceName, other: ServiceName): boolean {
+  return one.namespace === other.namespace && one.name === other.name;
+}

@@ -77,7 +77,7 @@ export const NEEDED_RULES: Readonly<Record<'cluster' | 'namespace', readonly Nee
       resources: WEBHOOKS,
       verbs: ['get', 'list', 'watch', 'update', 'delete'],
       named: 'configurations',
-      why: 'The leader registers the webhook.',
+      why: 'The leader registers the webhook. A replica adds its CA if the leader does not have it.',
     },
     {
       group: 'admissionregistration.k8s.io',

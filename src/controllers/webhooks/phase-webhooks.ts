@@ -4,7 +4,7 @@ import {
   type Webhook,
   type WebhookConfiguration,
 } from '../../cluster/admission-registration/webhook-configurations.ts';
-import type { ServiceRef } from '../../cluster/installation/service-ref.ts';
+import { isSameService } from '../../cluster/installation/service-ref.ts';
 import type { WebhookEntry } from '../../webhooks/webhook-entry.ts';
 import { type DesiredOptions, desiredWebhooks, WARNING_WEBHOOK, warningWebhook } from './desired-webhooks.ts';
 
@@ -49,10 +49,4 @@ export function phaseWebhooks(
 /** The webhooks without the one that only warns: policies are enforced without it. */
 export function enforcing(webhooks: readonly Webhook[]): Webhook[] {
   return webhooks.filter(({ name }) => name !== WARNING_WEBHOOK);
-}
-
-type ServiceName = Pick<ServiceRef, 'namespace' | 'name'>;
-
-export function isSameService(one: ServiceName, other: ServiceName): boolean {
-  return one.namespace === other.namespace && one.name === other.name;
 }

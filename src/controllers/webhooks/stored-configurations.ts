@@ -2,6 +2,7 @@ import {
   type ConfigurationPhase,
   type Configurations,
   caBundlesOf,
+  casStayForMs,
   readConfigurations,
   type WebhookConfiguration,
 } from '../../cluster/admission-registration/webhook-configurations.ts';
@@ -21,6 +22,8 @@ export interface StoredConfigurations {
   get(phase: ConfigurationPhase): WebhookConfiguration | undefined;
   /** The `caBundle` of every webhook, PEM; empty where a webhook has none. */
   caBundles(): string[];
+  /** See {@link casStayForMs}, of the configuration in which they stay longest. */
+  casStayForMs(now: Date, overlapMs: number): number;
   /** @param answer as the API server answered the write; undefined after a deletion */
   written(phase: ConfigurationPhase, answer: WebhookConfiguration | undefined): void;
 }
@@ -33,6 +36,8 @@ export function storedConfigurations(client: Pick<ApiClient, 'request'>): Stored
     },
     get: (phase) => stored[phase],
     caBundles: () => PHASES.flatMap((phase) => caBundlesOf(stored[phase])),
+    casStayForMs: (now, overlapMs) =>
+      Math.max(0, ...Object.values(stored).map((one) => (one ? casStayForMs(one, now, overlapMs) : 0))),
     written(phase, answer) {
       stored = { ...stored, [phase]: answer };
     },

@@ -45,7 +45,12 @@ export function startWebhookRegistration(run: Run, options: WebhookRegistrationO
   const { signal, log } = run;
   const stored = storedConfigurations(client);
   const registered = registeredVersions();
-  const carried = carriedCas({ registered: stored.caBundles, overlapMs: options.caOverlapMs, now: client.now });
+  const carried = carriedCas({
+    registered: stored.caBundles,
+    overlapMs: secret ? 0 : options.caOverlapMs,
+    othersStayForMs: () => stored.casStayForMs(client.now(), options.caOverlapMs),
+    now: client.now,
+  });
   const followed = followPolicies(policies.snapshot, options.audit, log);
   const check = serviceCheck({ client, service, pod: options.pod, signal, log });
   const writer = webhookWriter({
@@ -114,7 +119,7 @@ export function startWebhookRegistration(run: Run, options: WebhookRegistrationO
 
   function mergeBundle(): string | undefined {
     const { bundle, ca } = certificates.current();
-    return secret ? bundle : carried.merge(bundle, ca !== undefined);
+    return carried.merge(bundle, secret !== undefined || ca !== undefined);
   }
 }
 

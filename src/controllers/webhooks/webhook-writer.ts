@@ -12,13 +12,12 @@ import {
 import type { ApiClient } from '../../cluster/client/api-client.ts';
 import { isConflict } from '../../cluster/client/api-error.ts';
 import { deleteObject } from '../../cluster/client/delete-object.ts';
-import type { ServiceRef } from '../../cluster/installation/service-ref.ts';
+import { isSameService, type ServiceRef } from '../../cluster/installation/service-ref.ts';
 import { MANAGED_LABELS } from '../../objects/managed-labels.ts';
 import { type Ownership, ownedByClusterRole } from '../cluster-role-owner.ts';
 import { CONFLICT_PAUSE_MS } from '../controller.ts';
 import { type DesiredFields, updateManaged } from '../managed-objects.ts';
 import { limitRepairs } from '../repair-limit.ts';
-import { isSameService } from './phase-webhooks.ts';
 import type { ServiceCheck } from './service-check.ts';
 import type { StoredConfigurations } from './stored-configurations.ts';
 

@@ -25,6 +25,11 @@ it.each<{ test: string; bundle: string; additional: string; expected: string; di
   },
   { test: 'a bundle that cannot be read is replaced', bundle: 'garbage', additional: valid1, expected: valid1 },
 ])('$test', ({ bundle, additional, expected }) => {
-  const carried = carriedCas({ registered: () => [bundle], overlapMs: 1_000, now: () => NOW });
+  const carried = carriedCas({
+    registered: () => [bundle],
+    overlapMs: 1_000,
+    othersStayForMs: () => 0,
+    now: () => NOW,
+  });
   expect(fingerprints(carried.merge(additional, true) ?? '')).toEqual(fingerprints(expected));
 });

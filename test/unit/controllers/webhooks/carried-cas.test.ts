@@ -1,4 +1,4 @@
-import { expect, it, vi } from 'vitest';
+import { describe, expect, it, vi } from 'vitest';
 import { fingerprints } from '../../../../src/certs/bundle.ts';
 import { issueCa } from '../../../../src/certs/issue.ts';
 import { carriedCas } from '../../../../src/controllers/webhooks/carried-cas.ts';
@@ -12,7 +12,12 @@ const ca = async (issued = NOW) => (await issueCa(issued)).cert;
 function leaderWith(own: string, registered: readonly string[]) {
   let passedMs = 0;
   vi.spyOn(performance, 'now').mockImplementation(() => passedMs);
-  const carried = carriedCas({ registered: () => registered, overlapMs: OVERLAP_MS, now: () => NOW });
+  const carried = carriedCas({
+    registered: () => registered,
+    overlapMs: OVERLAP_MS,
+    othersStayForMs: () => 0,
+    now: () => NOW,
+  });
   return {
     dueInMs: carried.dueInMs,
     at(ms: number) {
@@ -67,7 +72,12 @@ it('a CA that is no longer valid does not stay', async () => {
 it('while the files name no CA, the registered ones stay, and as they are written', async () => {
   const [own, other] = [await ca(), await ca()];
   const registered = [`# ours\n${own}`, own];
-  const carried = carriedCas({ registered: () => registered, overlapMs: OVERLAP_MS, now: () => NOW });
+  const carried = carriedCas({
+    registered: () => registered,
+    overlapMs: OVERLAP_MS,
+    othersStayForMs: () => 0,
+    now: () => NOW,
+  });
   carried.merge(other, true);
   expect(carried.dueInMs()).toBeGreaterThan(0);
   expect([carried.merge(undefined, true), carried.dueInMs()]).toEqual([registered[0], Number.POSITIVE_INFINITY]);
@@ -77,10 +87,81 @@ it('while no CA of the files signed the served certificate, the registered ones 
   const [wrong, right] = [await ca(), await ca()];
   let passedMs = 0;
   vi.spyOn(performance, 'now').mockImplementation(() => passedMs);
-  const carried = carriedCas({ registered: () => [right], overlapMs: OVERLAP_MS, now: () => NOW });
+  const carried = carriedCas({
+    registered: () => [right],
+    overlapMs: OVERLAP_MS,
+    othersStayForMs: () => 0,
+    now: () => NOW,
+  });
   for (const ms of [0, 2 * OVERLAP_MS]) {
     passedMs = ms;
     expect(fingerprints(carried.merge(wrong, false) ?? '')).toEqual(fingerprints(wrong + right));
     expect(carried.dueInMs()).toBe(Number.POSITIVE_INFINITY);
   }
+});
+
+describe('while replicas have certificates of different sources', () => {
+  /** The bundles of a leader with the own Secret. */
+  function leaderOfSecret(registered: () => readonly string[]) {
+    let passedMs = 0;
+    vi.spyOn(performance, 'now').mockImplementation(() => passedMs);
+    const othersStay = { untilMs: OVERLAP_MS };
+    const carried = carriedCas({
+      registered,
+      overlapMs: 0,
+      othersStayForMs: () => Math.max(0, othersStay.untilMs - passedMs),
+      now: () => NOW,
+    });
+    return {
+      othersStay,
+      dueInMs: carried.dueInMs,
+      bundleAfter(ms: number, own: string) {
+        passedMs = ms;
+        return fingerprints(carried.merge(own, true) ?? '');
+      },
+    };
+  }
+
+  it('a leader with the own Secret keeps what is registered, and otherwise only the CAs of the Secret', async () => {
+    const [own, other] = [await ca(), await ca()];
+    const { othersStay, dueInMs, bundleAfter } = leaderOfSecret(() => [other]);
+    expect(bundleAfter(0, own)).toEqual(fingerprints(own + other));
+    expect(dueInMs()).toBe(OVERLAP_MS);
+    expect(bundleAfter(OVERLAP_MS - 1, own)).toEqual(fingerprints(own + other));
+    expect(bundleAfter(OVERLAP_MS, own)).toEqual(fingerprints(own));
+    expect(dueInMs()).toBe(Number.POSITIVE_INFINITY);
+    othersStay.untilMs = 2 * OVERLAP_MS;
+    expect(bundleAfter(OVERLAP_MS + 1, own)).toEqual(fingerprints(own + other));
+  });
+
+  it('a CA that is no longer valid does not stay', async () => {
+    const [own, expired] = [await ca(), await ca(DECADES_AGO)];
+    expect(leaderOfSecret(() => [expired]).bundleAfter(0, own)).toEqual(fingerprints(own));
+  });
+
+  it('a CA that was removed and added again stays for another overlap', async () => {
+    const [own, other] = [await ca(), await ca()];
+    let registered = [other];
+    let passedMs = 0;
+    vi.spyOn(performance, 'now').mockImplementation(() => passedMs);
+    const carried = carriedCas({
+      registered: () => registered,
+      overlapMs: OVERLAP_MS,
+      othersStayForMs: () => 0,
+      now: () => NOW,
+    });
+    const bundleAt = (ms: number) => {
+      passedMs = ms;
+      const bundle = carried.merge(own, true) ?? '';
+      registered = [bundle];
+      return fingerprints(bundle);
+    };
+    expect(bundleAt(0)).toEqual(fingerprints(own + other));
+    expect(bundleAt(OVERLAP_MS)).toEqual(fingerprints(own));
+    bundleAt(OVERLAP_MS + 1);
+    registered = [own + other];
+    expect(bundleAt(OVERLAP_MS + 2)).toEqual(fingerprints(own + other));
+    expect(bundleAt(2 * OVERLAP_MS + 1)).toEqual(fingerprints(own + other));
+    expect(bundleAt(2 * OVERLAP_MS + 2)).toEqual(fingerprints(own));
+  });
 });
