@@ -38,10 +38,7 @@ export function createAdminServer({
   // No request is worth waiting for at shutdown. A connection without a request would otherwise never end.
   const app = Fastify({
     requestTimeout,
-    http: {
-      headersTimeout: requestTimeout,
-      connectionsCheckingInterval: Math.min(requestTimeout, CHECK_INTERVAL_MS),
-    },
+    http: { headersTimeout: requestTimeout, connectionsCheckingInterval: Math.min(requestTimeout, CHECK_INTERVAL_MS) },
     forceCloseConnections: true,
   });
   refuseChunks(app);

@@ -39,8 +39,7 @@ export interface AdmissionServerOptions extends ReviewerOptions {
  *
  * A review with a uid that can be read always gets an AdmissionReview. If it cannot be judged, the HTTP status is an error (400, or 500 for an internal
  * error), so that the API server applies the webhook's failurePolicy. A review that is too large to parse gets a decision: see `judgeTooLarge`. Other
- * bodies get a JSON body `{ error }`, and so do, with 401, all requests of unknown
- * clients.
+ * bodies get a JSON body `{ error }`, and so do, with 401, requests of unknown clients.
  */
 export function createAdmissionServer(options: AdmissionServerOptions) {
   const { clients, metrics, log, timeouts = CLIENT_TIMEOUTS } = options;
@@ -112,6 +111,8 @@ function limitBodies(app: HttpsServer, { bodyMs, slowChecks, checkIntervalMs }: 
   app.addHook('onRequest', ({ raw }, reply, done) => {
     arrivals.begin(raw, () => {
       reply.code(408).header('connection', 'close').send({ error: 'the request took too long to arrive' });
+      // Node.js does not end a body of which it knows a reader.
+      reply.raw.once('close', () => raw.destroy());
     });
     done();
   });
@@ -133,7 +134,7 @@ function limitBodies(app: HttpsServer, { bodyMs, slowChecks, checkIntervalMs }: 
         (error: Error) => done(error),
       );
     });
-    if (!hasRoom) release = holdBack(raw);
+    if (!hasRoom && keptBytesOf(raw) > 0) release = holdBack(raw);
   });
 }
 

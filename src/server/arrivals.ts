@@ -20,7 +20,7 @@ export interface Arrivals {
   /** The headers of the request are complete. `refuse` is called if the rest takes too long. */
   begin(message: IncomingMessage, refuse: () => void): void;
   /**
-   * Calls `read` as soon as there is room for the body. Until then, nothing of it is read, so TCP stops the sender. The room is free again at the end of
+   * Calls `read` as soon as there is room for the body. Until then, the caller must not read it, so that TCP stops the sender. The room is free again at the end of
    * the request. `read` is not called if the request ends before.
    * @param bytes the part of the body that will be kept
    */

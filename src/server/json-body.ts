@@ -131,7 +131,7 @@ export interface Refusal extends Error {
   readonly statusCode: number;
 }
 
-function refusal(statusCode: number, message: string): Refusal {
+export function refusal(statusCode: number, message: string): Refusal {
   return Object.assign(new Error(message), { statusCode });
 }
 
