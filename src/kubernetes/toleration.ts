@@ -62,7 +62,7 @@ export function equalToleration(a: Toleration, b: Toleration): boolean {
 
 /**
  * `key=value:Effect`, or `key:Effect` with `Exists`, with `*` for an empty key and nothing for an empty effect. Only equal tolerations have the same text,
- * but for their seconds: so `key=:Effect` tolerates the empty value alone.
+ * except for their seconds: so `key=:Effect` tolerates the empty value alone.
  */
 export function formatToleration({ key, operator, value, effect }: Toleration): string {
   const valueText = value || (key && operator !== 'Exists') ? `=${value ?? ''}` : '';

@@ -73,7 +73,7 @@ function roleName(key: string): string {
   return `${TOLERATE.verb}:${key.replaceAll('/', ':')}`;
 }
 
-/** A toleration `t` in one word: key, value and effect, as {@link formatToleration} writes them. */
+/** A toleration `t` in one word, as {@link formatToleration} writes one with `Exists`, or with a value. */
 const tolerationText = (t: string) =>
   `(has(${t}.key) && ${t}.key != "" ? ${t}.key : "*") + (has(${t}.value) && ${t}.value != "" ? "=" + ${t}.value : "") +
   (has(${t}.effect) && ${t}.effect != "" ? ":" + ${t}.effect : "")`;

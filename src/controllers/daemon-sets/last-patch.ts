@@ -15,7 +15,7 @@ export interface EndedPatch {
 
 /**
  * The life of the last patch. It is `Sent` until it is known to have arrived, or that it cannot, and then `Written` until the cache has its result. A
- * patch without an answer stays `Sent`. If it has not arrived when it no longer can, it counts as refused: an API server gives no answer while a
+ * patch without an answer stays `Sent`. If it has not arrived after 70 s, it counts as refused: an API server gives no answer while a
  * webhook keeps it waiting, and would be asked for the same patch forever.
  */
 export interface LastPatch {

@@ -80,7 +80,7 @@ export function daemonSetProblems(facts: ProblemFacts): DaemonSetProblem[] {
         },
       refusal !== undefined && {
         policies,
-        note: (policy: string) => `${lacks(policy)} and the API server does not take the patch`,
+        note: (policy: string) => `${lacks(policy)} and the API server refuses the patch or gives no answer`,
         more: `: ${refusal}`,
       },
       !patched &&

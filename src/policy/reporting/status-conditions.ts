@@ -237,7 +237,7 @@ export const CONDITIONS = {
       TolerationMissing: {
         meaning:
           'A DaemonSet, or a part of its pods, lacks a toleration, which is not added. The message says why: another writer removes it, the pods of the ' +
-          'DaemonSet are not available, its rollout makes no progress, the DaemonSet has more than 256 tolerations, or the API server does not take the patch.',
+          'DaemonSet are not available, its rollout makes no progress, the DaemonSet has more than 256 tolerations, or the API server refuses the patch or gives no answer.',
         next: 'correct what the message names, or annotate the DaemonSet with taintkeeper.dev/ignore=true',
       },
       PodFailsAgain: {

@@ -265,7 +265,7 @@ const CAUSES = {
   removed: /it was removed again/,
   rollout: /have not all been replaced and available for/,
   tooMany: /it has more than 256 tolerations/,
-  refused: /the API server does not take the patch/,
+  refused: /the API server refuses the patch or gives no answer/,
   unhealthy: /is not patched: its pods have not all been available for/,
 };
 
