@@ -25,7 +25,7 @@ const ANNOTATIONS: Readonly<Record<string, AnnotationMeaning>> = {
     by: 'a replica that does not lead',
     meaning:
       'When the replica added its CA to the `caBundle`s, because the leader has certificates of [another source](../upgrading.md#change-the-source-of-the-certificates). ' +
-      'For an hour from then on, the leader removes no valid CA.',
+      'For about an hour from then on, the leader removes no valid CA.',
   },
   created: {
     on: 'ConfigMap with the default policies',

@@ -72,9 +72,9 @@ function repair(facts: Facts, distrusting: readonly Webhook[], served: readonly 
   // The leader writes the stored CAs into each caBundle. That is enough only if they make the certificates trusted.
   const isEnough = served.every(({ chain }) => isTrusted(chain, stored, now));
   if (!isEnough && distrusting.some((webhook) => issuerFault(webhook, served, now))) return renewal(facts);
-  if (lease.ok && !hasLeader(lease.value)) return 'only the leader repairs it, and no replica leads: see leader';
+  if (lease.ok && !hasLeader(lease.value)) return 'the leader repairs it, and no replica leads: see leader';
   if (rights.ok && rights.value.missingNeeded.some(({ resource }) => WEBHOOK_RESOURCES.includes(resource))) {
-    return 'only the leader repairs it, and it lacks a right: see rights';
+    return 'the leader repairs it, and it lacks a right: see rights';
   }
   return `the leader repairs it within a minute. If it does not, read its log, and then have it register the webhooks anew: ${leaderLog(facts)}; kubectl delete mutatingwebhookconfiguration,validatingwebhookconfiguration ${CONFIGURATION_NAME}`;
 }

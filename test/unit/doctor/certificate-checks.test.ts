@@ -440,13 +440,13 @@ describe('who repairs a caBundle', () => {
     {
       why: 'no replica, if none leads: webhooks that are deleted then stay deleted',
       facts: { lease },
-      remedy: /^only the leader repairs it, and no replica leads: see leader$/,
+      remedy: /^the leader repairs it, and no replica leads: see leader$/,
       problems: ['leader'],
     },
     {
       why: 'no replica, if the leader may not write it',
       facts: { rights: lacking('mutatingwebhookconfigurations') },
-      remedy: /^only the leader repairs it, and it lacks a right: see rights$/,
+      remedy: /^the leader repairs it, and it lacks a right: see rights$/,
       problems: ['rights'],
     },
     {

@@ -1,6 +1,7 @@
 import { X509Certificate } from 'node:crypto';
 import { afterEach, beforeEach, expect, it, vi } from 'vitest';
-import { fingerprints } from '../../../src/certs/bundle.ts';
+import { fingerprints, hasCa } from '../../../src/certs/bundle.ts';
+import { type Anchor, trackCaTrust } from '../../../src/certs/ca-trust.ts';
 import { issueCa, issueServing } from '../../../src/certs/issue.ts';
 import type { ServableCertificates } from '../../../src/certs/servable-certificates.ts';
 import {
@@ -78,11 +79,19 @@ function start(options: Options = {}) {
       return body as T;
     },
   };
+  function trustedForMs(anchor: Anchor): number | undefined {
+    const bundles = [...registered.values()].flatMap(caBundlesOf);
+    return bundles.every((bundle) => anchor !== 'system' && hasCa(bundle, anchor)) ? 0 : undefined;
+  }
   const { log, lines } = captureLog();
   const own = addOwnCa({
     client,
     service: SERVICE,
-    webhooks: { isSynced: () => isSynced, get: (phase) => registered.get(phase) },
+    webhooks: {
+      isSynced: () => isSynced,
+      get: (phase) => registered.get(phase),
+      trust: { ...trackCaTrust(), trustedForMs },
+    },
     certificates: { current: () => ({ ...SERVED, ...served }) },
     isLeader: () => isLeader,
     log,
@@ -110,15 +119,29 @@ it('adds its CA to every caBundle that lacks it, when a leader has had the time 
   expect(writes).toHaveLength(2);
 });
 
-it('adds it again, after the same time, if another writer has removed it', async () => {
+it('adds it again, each time later, if another writer removes it, and at once after it has stayed for long', async () => {
   const { writes, pass, registered } = start();
   const before = [...registered];
+  const remove = () => {
+    for (const [phase, configuration] of before) registered.set(phase, configuration);
+  };
   await pass(PATIENCE_MS + 2_000);
-  for (const [phase, configuration] of before) registered.set(phase, configuration);
-  await pass(PATIENCE_MS - 2_000);
   expect(writes).toHaveLength(2);
-  await pass(4_000);
+  remove();
+  await pass(2 * PATIENCE_MS);
+  expect(writes).toHaveLength(2);
+  await pass(2_000);
   expect(writes).toHaveLength(4);
+  remove();
+  await pass(4 * PATIENCE_MS);
+  expect(writes).toHaveLength(4);
+  await pass(2_000);
+  expect(writes).toHaveLength(6);
+
+  await pass(600_000);
+  remove();
+  await pass(2_000);
+  expect(writes).toHaveLength(8);
 });
 
 it.each<Options & { why: string }>([
