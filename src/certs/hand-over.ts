@@ -106,7 +106,7 @@ export function keptText(where: string, reason: string): string {
   return `${where}: ${reason}; the last good certificates are served`;
 }
 
-/** By what the callers accept, or will accept, the certificates. Undefined if nobody can register their CA, because it is not known. */
+/** By what the callers accept, or will accept, the certificates. Undefined if the leader cannot register their CA, because it is not known. */
 function anchorOf({ ca, serving }: ServableCertificates, trust: CallersTrust, now: Date): Anchor | undefined {
   return ca ?? trust.anchorOf(parseCertificates(serving.cert), now);
 }

@@ -18,6 +18,7 @@ import type { ApiClient } from '../cluster/client/api-client.ts';
 import { isOutdated } from '../cluster/client/api-error.ts';
 import { isSameService, type ServiceRef } from '../cluster/installation/service-ref.ts';
 import { TAKEOVER_MS } from '../cluster/lease/leader-timings.ts';
+import { PHASES } from '../judge/decision.ts';
 import { messageOf } from '../runtime/error-message.ts';
 import { followFault, kindOfMessage } from '../runtime/fault-log.ts';
 
@@ -144,5 +145,3 @@ export function addOwnCa({ client, service, webhooks, certificates, isLeader, lo
     return clientConfig.service !== undefined && isSameService(clientConfig.service, service);
   }
 }
-
-const PHASES = Object.keys(CONFIGURATIONS) as ConfigurationPhase[];

@@ -107,7 +107,7 @@ export function trustCheck(
   return (certificates) => {
     const bundles = webhooks.caBundles();
     const { ca, serving } = certificates.current();
-    const chain = parseCertificates(serving.cert);
+    const chain = ca ? [] : parseCertificates(serving.cert);
     const anchor = ca ?? webhooks.trust.anchorOf(chain, now());
     everTrusted ||= webhooks.isSynced() && isSettled(anchor);
     const distrusting = bundles.filter((bundle) =>

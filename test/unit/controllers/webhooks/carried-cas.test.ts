@@ -141,27 +141,15 @@ describe('while replicas have certificates of different sources', () => {
 
   it('a CA that was removed and added again stays for another overlap', async () => {
     const [own, other] = [await ca(), await ca()];
-    let registered = [other];
-    let passedMs = 0;
-    vi.spyOn(performance, 'now').mockImplementation(() => passedMs);
-    const carried = carriedCas({
-      registered: () => registered,
-      overlapMs: OVERLAP_MS,
-      othersStayForMs: () => 0,
-      now: () => NOW,
-    });
-    const bundleAt = (ms: number) => {
-      passedMs = ms;
-      const bundle = carried.merge(own, true) ?? '';
-      registered = [bundle];
-      return fingerprints(bundle);
-    };
-    expect(bundleAt(0)).toEqual(fingerprints(own + other));
-    expect(bundleAt(OVERLAP_MS)).toEqual(fingerprints(own));
-    bundleAt(OVERLAP_MS + 1);
-    registered = [own + other];
-    expect(bundleAt(OVERLAP_MS + 2)).toEqual(fingerprints(own + other));
-    expect(bundleAt(2 * OVERLAP_MS + 1)).toEqual(fingerprints(own + other));
-    expect(bundleAt(2 * OVERLAP_MS + 2)).toEqual(fingerprints(own));
+    const registered = [other];
+    const { bundleAfter } = leaderWith(own, registered);
+    expect(bundleAfter(0)).toEqual(fingerprints(own + other));
+    expect(bundleAfter(OVERLAP_MS)).toEqual(fingerprints(own));
+    registered[0] = own;
+    bundleAfter(OVERLAP_MS + 1);
+    registered[0] = own + other;
+    expect(bundleAfter(OVERLAP_MS + 2)).toEqual(fingerprints(own + other));
+    expect(bundleAfter(2 * OVERLAP_MS + 1)).toEqual(fingerprints(own + other));
+    expect(bundleAfter(2 * OVERLAP_MS + 2)).toEqual(fingerprints(own));
   });
 });
