@@ -18,17 +18,15 @@ import { createWorkspace } from '../control-plane/workspace.ts';
 import { captureLog } from '../unit/captured-log.ts';
 
 /** How often a leader is stopped in its work. */
-const STOPS = 4;
+const STOPS = 3;
 /** Looks often; a machine that is busy for seconds loses no lease by it. */
 const OFTEN: LeaderTimings = { ...LEADER_TIMINGS, retryPeriodMs: 300 };
 /** Between the end of a term that is not renewed and the end of its lease there is as much time as a busy machine may need. */
-const SHORT: LeaderTimings = { leaseDurationMs: 6_000, renewDeadlineMs: 2_000, retryPeriodMs: 300 };
+const SHORT: LeaderTimings = { leaseDurationMs: 8_000, renewDeadlineMs: 4_000, retryPeriodMs: 300 };
 /** How long to wait for what comes much sooner. */
 const TIMEOUT_MS = 30_000;
 /** The duration of the Lease that is given to a holder that does not exist. */
 const SHORT_LEASE_SECONDS = 2;
-/** Of leader-process.ts, in seconds. */
-const PROCESS_LEASE_SECONDS = 2;
 
 describeWithControlPlane('leader election', {}, (cp) => {
   const cleanups: (() => Promise<unknown> | unknown)[] = [];
@@ -228,7 +226,7 @@ describeWithControlPlane('leader election', {}, (cp) => {
     expect(log.text()).toContain('leader election works again');
   });
 
-  it('a leader that was stopped for two leases writes nothing after the next one has written', async () => {
+  it('a leader that was stopped until the next one has written writes nothing more', async () => {
     await cp().request(admin, 'POST', '/api/v1/namespaces/default/configmaps', {
       body: { metadata: { name: 'written' } },
     });
@@ -237,14 +235,9 @@ describeWithControlPlane('leader election', {}, (cp) => {
     cleanups.push(() => workspace.remove());
     const start = async (identity: string): Promise<Supervised> => {
       const script = join(import.meta.dirname, 'leader-process.ts');
-      const process_ = await launch(
-        identity,
-        process.execPath,
-        [script, kubeconfig, identity, String(PROCESS_LEASE_SECONDS)],
-        {
-          logFile: workspace.logFile(identity),
-        },
-      );
+      const process_ = await launch(identity, process.execPath, [script, kubeconfig, identity], {
+        logFile: workspace.logFile(identity),
+      });
       cleanups.push(() => {
         resume(process_);
         return process_.stop(5_000);
@@ -288,14 +281,8 @@ describeWithControlPlane('leader election', {}, (cp) => {
     for (let round = 0; round < STOPS; round++) {
       const stopped = await stopLeader();
       const runs = occurrences(stopped.log(), '"msg":"led"');
-      const { renewTime = '' } = await leaseOf('leader-process');
       await writer(0, stopped.name);
       // The next one has written, and goes on while the one before wakes up.
-      const twoLeasesLater = Date.parse(renewTime) + 2_000 * PROCESS_LEASE_SECONDS;
-      await waitUntil(
-        async () => Date.parse((await leaseOf('leader-process')).renewTime ?? '') >= twoLeasesLater || undefined,
-        { timeoutMs: TIMEOUT_MS, otherwise: () => 'the lease is not renewed any more' },
-      );
       stopped.signal('SIGCONT');
       await waitUntil(() => (occurrences(stopped.log(), '"msg":"led"') > runs ? true : undefined), {
         timeoutMs: TIMEOUT_MS,

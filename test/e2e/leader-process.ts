@@ -3,13 +3,15 @@ import { type ApiClient, connect } from '../../src/cluster/client/api-client.ts'
 import { ApiError } from '../../src/cluster/client/api-error.ts';
 import { leaderClient } from '../../src/cluster/lease/leader-client.ts';
 import { electLeader } from '../../src/cluster/lease/leader-election.ts';
+import type { LeaderTimings } from '../../src/cluster/lease/leader-timings.ts';
 import type { Leadership } from '../../src/cluster/lease/leadership.ts';
 import { MERGE_PATCH } from '../control-plane/content-types.ts';
 
 // A process that takes part in the election and, while it leads, appends to a list in the ConfigMap `written` as fast as it
-// can, each time with its name and the number of its term. Each line it prints is a JSON object of a log. Arguments: kubeconfig, identity, lease in seconds.
-const [kubeconfig = '', identity = '', leaseSeconds = '2'] = process.argv.slice(2);
-const leaseDurationMs = Number(leaseSeconds) * 1_000;
+// can, each time with its name and the number of its term. Each line it prints is a JSON object of a log. Arguments: kubeconfig, identity.
+const [kubeconfig = '', identity = ''] = process.argv.slice(2);
+/** Short enough to wait for its end. A machine that is busy may delay a renewal by seconds, and ends no term by that. */
+const TIMINGS: LeaderTimings = { leaseDurationMs: 6_000, renewDeadlineMs: 5_000, retryPeriodMs: 500 };
 const log = pino({ base: null });
 const client = await connect({ kubeconfig, userAgent: `leader-process ${identity}` });
 
@@ -41,7 +43,7 @@ const election = electLeader({
   name: 'leader-process',
   identity,
   log,
-  timings: { leaseDurationMs, renewDeadlineMs: leaseDurationMs * 0.6, retryPeriodMs: leaseDurationMs * 0.15 },
+  timings: TIMINGS,
   async lead(leadership) {
     terms++;
     await write(leaderClient(client, leadership), leadership, `${identity}.${terms}`);
