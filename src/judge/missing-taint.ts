@@ -11,7 +11,7 @@ export type BlockedBy =
   | 'WouldEvictPods'
   /** Policies require different values of it. */
   | 'ValuesDiffer'
-  /** The node carries it with another value, which another policy protects and none requires. */
+  /** The node carries it with another value, which another policy protects, or sets on other nodes. */
   | 'OtherValuePresent'
   /** Another writer removes it repeatedly. */
   | 'Conflict';
@@ -30,7 +30,7 @@ export interface MissingTaint {
 const TEXTS: Readonly<Record<BlockedBy, string>> = {
   ModeDoesNotRestore: 'mode Audit does not set it',
   WouldEvictPods: 'it would evict pods, so a node gets it only when it registers',
-  OtherValuePresent: 'the node carries another value of it, which another policy protects',
+  OtherValuePresent: 'the node carries another value of it, which another policy protects or sets',
   ValuesDiffer: 'policies require different values of it',
   Conflict: 'another writer removes it repeatedly',
 };

@@ -1,4 +1,4 @@
-import { type Taint, taintIdentity, valuesOf, withTaints } from '../kubernetes/taint.ts';
+import { equalTaints, type Taint, taintIdentity, valuesOf, withTaints } from '../kubernetes/taint.ts';
 import type { CompiledTaintPolicy } from '../policy/compiled-taint-policy.ts';
 import { isEnforced } from '../policy/enforcement.ts';
 import { isProtectedBy, selectingPolicies } from '../policy/policy-index.ts';
@@ -25,7 +25,7 @@ export interface NodeDrift {
 /**
  * Compares a node with the taints that policies require of it.
  *
- * @param policies the strongest mode first, as a PolicySet has them
+ * @param policies the strongest mode first, as a PolicySet has them. Those that do not select the node count for the value that it carries
  * @param isInConflict whether another writer removes the taint repeatedly, so that it is not set; by default, no writer does
  */
 export function nodeDrift(
@@ -63,7 +63,10 @@ export function nodeDrift(
     const present = valueByTaint.get(taintIdentity(target));
     const requiring = new Set(enforcing.map(({ policy }) => policy));
     const others = selecting.filter((policy) => !requiring.has(policy));
-    if (present !== undefined && isProtectedBy(others, { ...target, value: present })) return 'OtherValuePresent';
+    if (present !== undefined) {
+      const carried = { ...target, value: present };
+      if (isProtectedBy(others, carried) || isSetByAny(policies, carried)) return 'OtherValuePresent';
+    }
     if (isInConflict(target)) return 'Conflict';
     return target.effect === 'NoExecute' ? 'WouldEvictPods' : undefined;
   }
@@ -75,6 +78,16 @@ export function nodeDrift(
     );
     return new Set(required.map((one) => one.taint.value)).size;
   }
+}
+
+/**
+ * Whether an enforced policy sets the taint with this value on some node, selected or not. Kubelets and users of `nodes/status` may change labels but no
+ * taints: they must not have the leader give a node of one pool the taint of another.
+ */
+function isSetByAny(policies: readonly CompiledTaintPolicy[], taint: Taint): boolean {
+  return policies.some(
+    (policy) => isEnforced(policy) && policy.ensured.some((one) => !one.anyValue && equalTaints(one.taint, taint)),
+  );
 }
 
 /** The missing taint for each policy to report. A policy that only reports has none if the node is about to get the taint that it requires. */

@@ -1,6 +1,6 @@
 import type { ClusterNode } from '../cluster/objects/cluster-objects.ts';
 import { type BlockedBy, harmOfMissingTaint, type MissingTaint, whyNotSet } from '../judge/missing-taint.ts';
-import { nodeDrift } from '../judge/node-drift.ts';
+import { type NodeDrift, nodeDrift } from '../judge/node-drift.ts';
 import { formatTaint, type Taint, taintIdentity, valuesOf } from '../kubernetes/taint.ts';
 import type { CompiledTaintPolicy } from '../policy/compiled-taint-policy.ts';
 import { isOnTrial } from '../policy/enforcement.ts';
@@ -68,7 +68,8 @@ export async function nodeMap({ nodes, compiled, startupOn, isInConflict }: Node
     await letOthersRun();
     const selecting = selectingPolicies(compiled, node.labels);
     if (selecting.length > 0) {
-      const { cells, lost } = cellsOf(node, columns, selecting, isInConflict);
+      const drift = nodeDrift(node, compiled, (taint) => isInConflict(node, taint));
+      const { cells, lost } = cellsOf(node, columns, selecting, drift);
       const lostCells: [column: number, note: number][] = [];
       for (const { index, column, cell, note } of lost) {
         const known = notes.add(note);
@@ -120,9 +121,8 @@ function cellsOf(
   node: ClusterNode,
   columns: readonly RuleColumn[],
   selecting: readonly CompiledTaintPolicy[],
-  isInConflict: NodeMapInput['isInConflict'],
+  { missing, keptOff }: NodeDrift,
 ): { readonly cells: string; readonly lost: readonly Lost[] } {
-  const { missing, keptOff } = nodeDrift(node, selecting, (taint) => isInConflict(node, taint));
   const missingByField = new Map(
     missing.toReversed().map((missingTaint) => [`${missingTaint.policy.name} ${missingTaint.field}`, missingTaint]),
   );

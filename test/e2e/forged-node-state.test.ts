@@ -6,7 +6,7 @@ import { APPLY_PATCH, MERGE_PATCH, STRATEGIC_MERGE_PATCH } from '../control-plan
 import { describeWithControlPlane } from '../control-plane/describe-with-control-plane.ts';
 import { admin, developer, node, serviceAccount, type User } from '../control-plane/users.ts';
 import { waitUntil } from '../control-plane/wait-until.ts';
-import { createNodes, createTaintPolicy, patchNode, waitForTaints, waitUntilRestored } from './drift.ts';
+import { createNodes, createTaintPolicy, patchNode, waitForEvent, waitForTaints, waitUntilRestored } from './drift.ts';
 import { readEvaluations } from './evaluations.ts';
 import { type Installation, install } from './installation.ts';
 import { type Attempt, attempt, getNode, kubectl, type Node, path, RELEASE, type Taint, taintsOf } from './nodes.ts';
@@ -20,6 +20,8 @@ const TEAM: Taint = { key: 'team.example.com/a', effect: 'NoSchedule' };
 const TEAM_TEXT = 'team.example.com/a:NoSchedule';
 /** The leader alone sets it again: on an idle machine, in less than a tenth of this. */
 const BACK_WITHIN_MS = 10_000;
+/** The pools cpu and gpu each require a value of their own. */
+const DEDICATED = { key: 'dedicated', effect: 'NoSchedule' } as const;
 const REQUIRED: Taint = { key: 'example.com/required', effect: 'NoSchedule' };
 const REQUIRED_TEXT = 'example.com/required:NoSchedule';
 
@@ -42,6 +44,9 @@ describeWithControlPlane('what a user without permission writes on a Node', {}, 
       taints: [{ ...REQUIRED, ensure: 'Always' }],
       removalByAnnotation: 'Forbidden',
     });
+    for (const pool of ['cpu', 'gpu']) {
+      await createTaintPolicy(cp(), pool, { taints: [{ ...DEDICATED, value: pool, ensure: 'Always' }] });
+    }
     await createTaintPolicy(cp(), 'strict', {
       taints: [{ ...TEAM }],
       removalByAnnotation: 'Forbidden',
@@ -158,6 +163,24 @@ describeWithControlPlane('what a user without permission writes on a Node', {}, 
       expect(await attempt(cp(), node(own), 'PATCH', statusOf(own), body, MERGE_PATCH)).toMatchObject({
         passed: false,
       });
+    });
+
+    it('the label of another pool brings no node the taint of that pool: nor does a kubelet by its Node', async () => {
+      const labels = { metadata: { labels: { pool: 'gpu' } } };
+      for (const [own, join] of [
+        ['l-agent', () => attempt(cp(), agent, 'PATCH', statusOf('l-agent'), labels, MERGE_PATCH)],
+        ['l-kubelet', () => patchNode(cp(), node('l-kubelet'), 'l-kubelet', labels)],
+      ] as const) {
+        await createNodes(cp(), [own], 'cpu', [{ ...DEDICATED, value: 'cpu' }]);
+        expect(await join(), own).toMatchObject({ passed: true });
+        const { note } = await waitForEvent(cp(), own, 'TaintMissing');
+        expect(note).toContain('the node carries another value of it, which another policy protects or sets');
+        expect(await taintsOf(cp(), own)).toEqual(['dedicated=cpu:NoSchedule']);
+      }
+      // A user who may change the taints moves a node to another pool in one request, as before.
+      await createNodes(cp(), ['l-moved'], 'cpu', [{ ...DEDICATED, value: 'cpu' }]);
+      expect(await patchNode(cp(), developer, 'l-moved', labels)).toMatchObject({ passed: true });
+      expect(await taintsOf(cp(), 'l-moved')).toEqual(['dedicated=gpu:NoSchedule']);
     });
 
     it('a refused entry permits no removal of a taint that a pattern protects', async () => {

@@ -18,8 +18,8 @@ export function taintsOnSelection(
   selecting: readonly CompiledTaintPolicy[],
 ): MissingTaint[] {
   // The value before the request counts, so that no single write can both allow and change.
-  const { missing } = nodeDrift({ ...node, taints, allowRemoval: oldNode.allowRemoval }, selecting);
   const selectingAfter = selectingPolicies(selecting, node.labels);
+  const { missing } = nodeDrift({ ...node, taints, allowRemoval: oldNode.allowRemoval }, selectingAfter);
   const valueByTaint = valuesAmong(
     taints,
     missing.map(({ taint }) => taint),

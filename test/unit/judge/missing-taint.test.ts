@@ -18,7 +18,10 @@ describe('why a required taint is not set', () => {
       more: { onTrial: true },
       text: 'it would evict pods, so a node gets it only when it registers',
     },
-    { blockedBy: 'OtherValuePresent', text: 'the node carries another value of it, which another policy protects' },
+    {
+      blockedBy: 'OtherValuePresent',
+      text: 'the node carries another value of it, which another policy protects or sets',
+    },
     { blockedBy: 'ValuesDiffer', more: { otherWriter: 'kubectl' }, text: 'policies require different values of it' },
     { blockedBy: 'Conflict', text: 'another writer removes it repeatedly' },
     {

@@ -10,6 +10,7 @@ const CPU = 'dedicated=cpu:NoSchedule';
 const ALWAYS_GPU = { key: 'dedicated', value: 'gpu', effect: 'NoSchedule', ensure: 'Always' } as const;
 const ALWAYS_CPU = { ...ALWAYS_GPU, value: 'cpu' };
 const ALWAYS_ANY = { key: 'dedicated', effect: 'NoSchedule', ensure: 'Always' } as const;
+const ELSEWHERE = { nodeSelector: { matchLabels: { pool: 'cpu' } } };
 const evicting: Taint = { ...gpu, effect: 'NoExecute' };
 
 describe('a required taint', () => {
@@ -163,6 +164,34 @@ describe('if several policies require one taint', () => {
       },
       node: nodeOf([{ ...cpu, key: 'example.com/a' }]),
       missing: ['b example.com/a=gpu:NoSchedule (OtherValuePresent)'],
+    },
+    {
+      why: 'a value that another one requires of other nodes is kept: labels may come from a kubelet',
+      policies: { a: rule('Deny', ALWAYS_CPU, ELSEWHERE), b: rule('Restore', ALWAYS_GPU) },
+      node: nodeOf([cpu]),
+      missing: [`b ${GPU} (OtherValuePresent)`],
+    },
+    {
+      why: 'a value that another one sets at the registration of other nodes is kept',
+      policies: {
+        a: rule('Restore', { ...ALWAYS_CPU, ensure: 'AtRegistration' }, ELSEWHERE),
+        b: rule('Restore', ALWAYS_GPU),
+      },
+      node: nodeOf([cpu]),
+      missing: [`b ${GPU} (OtherValuePresent)`],
+    },
+    {
+      why: 'a value that others only watch, or set for another effect or with any value, on other nodes is corrected',
+      policies: {
+        a: rule('Audit', ALWAYS_CPU, ELSEWHERE),
+        c: rule('Deny', { ...ALWAYS_CPU, effect: 'NoExecute' }, ELSEWHERE),
+        d: rule('Deny', ALWAYS_ANY, ELSEWHERE),
+        e: rule('Deny', { key: 'dedicated', value: 'cpu' }, ELSEWHERE),
+        b: rule('Restore', ALWAYS_GPU),
+      },
+      node: nodeOf([cpu]),
+      missing: [`b ${GPU}`],
+      taints: [gpu],
     },
     {
       why: 'a value that only the policy itself protects is corrected',

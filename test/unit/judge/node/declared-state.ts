@@ -8,6 +8,8 @@ import type { TaintRule } from '../../../../src/policy/taint-rule.ts';
 // that test/unit/judge/node/node-sequences.ts makes: their selectors are labels, and their domains have no transient keys.
 
 export const identityOf = ({ key, effect }: Taint): string => `${key}:${effect}`;
+const ENSURED = ['Always', 'UntilReady', 'AtRegistration'] as const;
+
 export const textOf = ({ key, value, effect }: Taint): string => `${key}${value ? `=${value}` : ''}:${effect}`;
 
 /** A taint that a policy sets. */
@@ -30,6 +32,8 @@ export interface Declared {
   readonly untilReady: readonly Declaration[];
   /** These, and those of `ensure: AtRegistration`. */
   readonly startup: readonly Declaration[];
+  /** Whether a policy sets the taint, with its value, on nodes of any labels. */
+  isSetSomewhere(taint: Taint): boolean;
   /** The policies that protect the taint. */
   protectorsOf(taint: Taint): readonly TaintPolicySpec[];
 }
@@ -45,6 +49,10 @@ export function declared(specs: Readonly<Record<string, TaintPolicySpec>>, ...la
     required: declarations(policies, 'Always'),
     untilReady: declarations(policies, 'UntilReady'),
     startup: [...declarations(policies, 'UntilReady'), ...declarations(policies, 'AtRegistration')],
+    isSetSomewhere: (taint) =>
+      ENSURED.flatMap((ensure) => declarations(enforced, ensure)).some(
+        ({ taint: set, anyValue }) => !anyValue && textOf(set) === textOf(taint),
+      ),
     protectorsOf: (taint) => policies.filter(({ taints }) => taints.some((rule) => protects(rule, taint, startupKeys))),
   };
 }
@@ -152,7 +160,7 @@ export function taintsAfterReboot(says: Declared, allowRemoval: string | undefin
  * Not the conflict with another writer, which is not declared.
  */
 export function valueToSet(
-  { required, protectorsOf }: Declared,
+  { required, protectorsOf, isSetSomewhere }: Declared,
   one: Taint,
   { taints, allowRemoval }: { readonly taints: readonly Taint[]; readonly allowRemoval: string | undefined },
 ): string | undefined {
@@ -165,5 +173,6 @@ export function valueToSet(
   const present = taints.find((each) => identityOf(each) === identityOf(one));
   const requiring = new Set(missing.map(({ policy }) => policy));
   if (present && protectorsOf(present).some((policy) => !requiring.has(policy))) return undefined;
+  if (present && isSetSomewhere(present)) return undefined;
   return named(missing)[0] ?? '';
 }
