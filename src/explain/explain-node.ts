@@ -107,6 +107,7 @@ const LEVELS: Readonly<Record<TaintState, Level>> = {
   missing: 'failed',
   'kept-off': 'attention',
   startup: 'attention',
+  audited: 'attention',
   protected: 'ok',
   free: 'quiet',
 };
@@ -200,12 +201,23 @@ function why(one: TaintOnNode, node: PoliciesOnNode): string {
     case 'startup':
       return `startup taint of ${named(one)}, which ${one.untilReady ? 'stays until readyWhen holds' : 'taintkeeper does not remove'}`;
     case 'protected':
-      return `protected by ${named(one)}`;
+    case 'audited':
+      return protectionText(one);
     case 'kept-off':
       return `required by ${named(one)}; an entry of annotation ${ALLOW_REMOVAL_ANNOTATION} keeps it off`;
     case 'missing':
       return [`required by ${named(one)}`, whyMissing(one, node), ...contradictionText(one)].join('; ');
   }
+}
+
+/** A policy in mode Audit protects nothing. */
+function protectionText({ by }: TaintOnNode): string {
+  const protecting = by.filter(({ mode }) => mode !== 'Audit');
+  const reporting = by.filter(({ mode }) => mode === 'Audit');
+  return [
+    protecting.length > 0 ? `protected by ${namedBy(protecting)}` : 'not protected',
+    ...(reporting.length > 0 ? [`its removal is only reported, by ${namedBy(reporting)}`] : []),
+  ].join('; ');
 }
 
 function contradictionText({ contradiction }: TaintOnNode): string[] {

@@ -8,7 +8,7 @@ import { contradictions, type Disagreement, whyFirst } from '../judge/policy/con
 import { formatTaint, type Taint, taintIdentity, valuesOf } from '../kubernetes/taint.ts';
 import type { CompiledTaintPolicy, EnsuredTaint } from '../policy/compiled-taint-policy.ts';
 import { isOnTrial } from '../policy/enforcement.ts';
-import { enforcedPolicies, enforcedWithoutAudit, selectingPolicies } from '../policy/policy-index.ts';
+import { enforcedPolicies, enforcedWithoutAudit, isProtectedBy, selectingPolicies } from '../policy/policy-index.ts';
 import type { TaintMode } from '../policy/taint-policy.ts';
 import type { PolicyField } from './policy-field.ts';
 import { unmetRequirements } from './unmet-requirements.ts';
@@ -29,6 +29,8 @@ export type TaintState =
   | 'startup'
   /** Carried, and protected by a policy. */
   | 'protected'
+  /** Carried, and not protected: the policies that cover it are in mode Audit, and only report its removal. */
+  | 'audited'
   /** Required, and not carried. */
   | 'missing'
   /** Required, not carried, and kept off by an entry of the annotation allow-removal. */
@@ -111,8 +113,10 @@ export function policiesOnNode(
   const settingStartup = enforcedWithoutAudit(policies, node.labels);
   const carried = node.taints.map((taint): TaintOnNode => {
     const by = protectionsOf(taint, selecting);
-    if (by.length > 0) return { taint, state: 'protected', by };
-    return { taint, ...(startupOf(taint, settingStartup) ?? { state: 'free', by: [] }) };
+    if (isProtectedBy(selecting, taint)) return { taint, state: 'protected', by };
+    const startup = startupOf(taint, settingStartup);
+    if (startup) return { taint, ...startup };
+    return { taint, state: by.length > 0 ? 'audited' : 'free', by };
   });
   const { missing, keptOff } = nodeDrift(node, policies, isInConflict);
   const valueByTaint = valuesOf(node.taints);
@@ -152,7 +156,7 @@ function protectionsOf(taint: Taint, selecting: readonly CompiledTaintPolicy[]):
 }
 
 /**
- * The policies that set the taint as a startup taint.
+ * The policies that set the taint as a startup taint. Undefined also if one of them would protect it without `--audit`: the leader leaves it alone.
  * @param policies see {@link enforcedWithoutAudit}
  */
 function startupOf(
@@ -163,7 +167,7 @@ function startupOf(
   const by = policies.flatMap(({ name, mode, startup }) =>
     startup.filter(isIt).map(({ field }) => ({ policy: name, mode, field })),
   );
-  if (by.length === 0) return undefined;
+  if (by.length === 0 || isProtectedBy(policies, taint)) return undefined;
   const isUntilReady = policies.some(({ untilReady }) => untilReady.some(isIt));
   return { state: 'startup', by, ...(isUntilReady ? { untilReady: true } : {}) };
 }

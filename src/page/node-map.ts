@@ -143,7 +143,8 @@ function cellsOf(
       return cell;
     }
     if (excused.has(`${column.policy} ${column.field}`)) return 'r';
-    return fields.has(column.field) || isPresent(rule, valueByTaint) ? 'k' : 'a';
+    if (!fields.has(column.field) && !isPresent(rule, valueByTaint)) return 'a';
+    return column.mode === 'Audit' ? 'u' : 'k';
   });
   return { cells: cells.join(''), lost };
 }

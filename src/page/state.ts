@@ -145,10 +145,10 @@ export interface ConditionState {
 
 /**
  * The state of a taint on a node, as a letter:
- * `k` kept, `m` missing (lost, or never set), `d` carried with another value, `c` conflict: another writer removes it repeatedly,
+ * `k` protected, `u` carried, and not protected: the policy is in mode Audit, and only reports the removal, `m` missing (lost, or never set), `d` carried with another value, `c` conflict: another writer removes it repeatedly,
  * `r` kept off by an entry of the annotation allow-removal, `a` neither carried nor required, `-` the policy does not select the node.
  */
-export type NodeCell = 'k' | LostCell | 'r' | 'a' | '-';
+export type NodeCell = 'k' | 'u' | LostCell | 'r' | 'a' | '-';
 
 /** The state of a required taint that the node does not carry. */
 export type LostCell = 'm' | 'd' | 'c';

@@ -92,7 +92,7 @@ describeWithControlPlane('the dashboard of a real installation', {}, (cp) => {
     expect((await stream.next()).type).toBe('state');
     await cp().kubectl(['taint', 'node', 'gpu-1', 'dedicated=gpu:NoSchedule']);
     expect(await stream.next()).toMatchObject({ type: 'state' });
-    await stateWith((state) => cellsOf(state, 'gpu-1') === 'aak');
+    await stateWith((state) => cellsOf(state, 'gpu-1') === 'aau');
   });
 
   it('is refused by any name that others can own', async () => {
@@ -129,7 +129,7 @@ describeWithControlPlane('the dashboard of a real installation', {}, (cp) => {
     installation.replicas.delete(before);
     const state = await stateWith((state) => state.leader.isThis && state.nodes !== undefined);
     expect(state.replica).not.toBe(before);
-    expect(cellsOf(state, 'gpu-1')).toBe('aak');
+    expect(cellsOf(state, 'gpu-1')).toBe('aau');
   });
 });
 

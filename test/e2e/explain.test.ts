@@ -57,7 +57,9 @@ describeWithControlPlane('taintkeeper explain', {}, (cp) => {
 
     const after = await explain('node', 'gpu-7');
     expect(after.code).toBe(0);
-    expect(after.stdout).toMatch(/^gpu=true:NoSchedule +protected +protected by gpu-pool/m);
+    expect(after.stdout).toMatch(
+      /^gpu=true:NoSchedule +audited +not protected; its removal is only reported, by gpu-pool/m,
+    );
     expect(after.stdout).toContain('spec.taints is owned by field manager "kubectl');
     expect(after.stdout).toContain('next: nothing: no required taint is missing');
   });

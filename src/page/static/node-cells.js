@@ -64,7 +64,8 @@ function state(cell) {
  */
 function rest({ cells }) {
   if (cells.includes('r')) return state('r');
-  return cells.includes('k') ? state('k') : h('span', { class: 'quiet' }, 'no protected taint');
+  if (cells.includes('k')) return state('k');
+  return cells.includes('u') ? state('u') : h('span', { class: 'quiet' }, 'no protected taint');
 }
 
 /**

@@ -16,7 +16,7 @@ const MAX_POOLS = 40;
  */
 
 /**
- * A mark for every node with a protected taint, grouped by pool: the pool with the most problems first, then the largest. Within a pool, nodes are
+ * A mark for every node with a taint that a policy protects or reports, grouped by pool: the pool with the most problems first, then the largest. Within a pool, nodes are
  * ordered by name, so that a node keeps its position. Problems differ by form and colour. There is one path for each kind of mark in a pool.
  *
  * @param {Element} target
@@ -102,7 +102,7 @@ function poolOf({ name, rows }, index, perLine, size) {
       h('span', { class: 'mono' }, name),
       h('span', { class: 'quiet' }, ` · ${counted(rows.length, 'node')}`),
       ...counts.map(({ cell, text }) =>
-        h('span', { class: cell === 'k' ? 'quiet' : `is-${STATES[cell].name}` }, `, ${text}`),
+        h('span', { class: cell === 'k' || cell === 'u' ? 'quiet' : `is-${STATES[cell].name}` }, `, ${text}`),
       ),
     ),
     picture(states, index, perLine, size, `${name}: ${counts.map(({ text }) => text).join(', ')}`),
@@ -136,6 +136,6 @@ function picture(states, pool, perLine, size, label) {
 }
 
 /** What is drawn, the worst last, so that it is on top. */
-const DRAWN = /** @type {const} */ (['k', 'r', 'c', 'd', 'm']);
+const DRAWN = /** @type {const} */ (['u', 'k', 'r', 'c', 'd', 'm']);
 
 const isDrawn = (/** @type {NodeRow} */ { cells }) => DRAWN.some((cell) => cell === worst(cells));

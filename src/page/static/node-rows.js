@@ -11,6 +11,7 @@ export const STATES = {
   c: { name: 'conflict', word: 'conflict' },
   r: { name: 'kept-off', word: 'kept-off' },
   k: { name: 'protected', word: 'protected' },
+  u: { name: 'audited', word: 'audited' },
   a: { name: 'none', word: 'none' },
   '-': { name: 'unselected', word: 'not selected' },
 };
@@ -21,7 +22,7 @@ export const STATES = {
  * @returns {NodeCell | undefined}
  */
 export function cellOfWord(word) {
-  const cells = /** @type {NodeCell[]} */ (['m', 'd', 'c', 'r', 'k']);
+  const cells = /** @type {NodeCell[]} */ (['m', 'd', 'c', 'r', 'k', 'u']);
   return cells.find((cell) => STATES[cell].word === word);
 }
 
@@ -33,6 +34,7 @@ export function cellOfWord(word) {
  */
 export const SHAPES = {
   k: (x, y, s) => `M${x} ${y}h${s}v${s}h${-s}z`,
+  u: (x, y, s) => `M${x + 1} ${y + 1}h${s - 2}v${s - 2}h${2 - s}z`,
   c: (x, y, s) => `M${x + s / 2} ${y}l${s / 2} ${s}h${-s}z`,
   d: (x, y, s) => `M${x + s / 2} ${y}l${s / 2} ${s / 2}l${-s / 2} ${s / 2}l${-s / 2} ${-s / 2}z`,
   m: (x, y, s) => `M${x} ${y}l${s} ${s}M${x + s} ${y}l${-s} ${s}`,
@@ -48,7 +50,7 @@ export const SHAPES = {
  */
 
 /** The worst first. */
-const WORST_FIRST = 'mdcrka-';
+const WORST_FIRST = 'mdcrkua-';
 
 /**
  * The lost cells of a node with their notes, the worst first.

@@ -15,7 +15,7 @@ import { virtualRows } from './virtual-rows.js';
 import { counted, countedOf, number } from './words.js';
 
 /** The states that have a sign. */
-const LEGEND = /** @type {const} */ (['k', 'm', 'd', 'c', 'r']);
+const LEGEND = /** @type {const} */ (['k', 'u', 'm', 'd', 'c', 'r']);
 
 /**
  * The panel of nodes and protected taints.

@@ -58,6 +58,13 @@ describe('a command that sets a taint which evicts pods', () => {
   });
 });
 
+/** What is said of the taint {@link GPU} of a node. */
+function rowOfGpu(specs: Record<string, TaintPolicySpec>, options?: { audit: boolean }): readonly Cell[] | undefined {
+  const explained = { ...explain(nodeOf([GPU]), specs, options), name: 'n1', problems: [], events: [] };
+  const { sections } = formatNode({ ...explained, writtenBy: undefined, notes: [] });
+  return sections.flatMap((section) => ('rows' in section ? section.rows : [])).at(0);
+}
+
 describe('each taint of a node', () => {
   it('is protected by the policies that match it, or free', () => {
     expect(
@@ -68,6 +75,40 @@ describe('each taint of a node', () => {
     ).toEqual(['gpu=true:NoSchedule protected a b', 'edge:NoExecute free']);
   });
 
+  describe('that a policy in mode Audit names', () => {
+    const audited = 'not protected; its removal is only reported, by b (Audit, spec.taints[0])';
+
+    it.each<{
+      why: string;
+      specs: Record<string, TaintPolicySpec>;
+      options?: { audit: boolean };
+      state: object;
+      reason: string;
+    }>([
+      {
+        why: 'not protected by it',
+        specs: { b: rule('Audit', PRESENT) },
+        state: { text: 'audited', level: 'attention' },
+        reason: audited,
+      },
+      {
+        why: 'not protected by a policy in another mode with --audit',
+        specs: { b: rule('Deny', PRESENT) },
+        options: { audit: true },
+        state: { text: 'audited', level: 'attention' },
+        reason: audited,
+      },
+      {
+        why: 'protected by another policy',
+        specs: { a: rule('Deny', { key: 'gpu' }), b: rule('Audit', PRESENT) },
+        state: { text: 'protected', level: 'ok' },
+        reason: 'protected by a (Deny, spec.taints[0]); its removal is only reported, by b (Audit, spec.taints[0])',
+      },
+    ])('is $why', ({ specs, options, state, reason }) => {
+      expect(rowOfGpu(specs, options)).toEqual(['gpu=true:NoSchedule', state, reason]);
+    });
+  });
+
   describe('that the node carries only until it is ready', () => {
     const { key, value, effect } = GPU;
     const AT_REGISTRATION = { key, value, effect, ensure: 'AtRegistration' } as const;
@@ -76,13 +117,14 @@ describe('each taint of a node', () => {
       ensure: 'UntilReady',
       readyWhen: { daemonSets: [{ namespace: 'gpu', name: 'driver' }] },
     };
-    const reasons = (specs: Record<string, TaintPolicySpec>) => {
-      const explained = { ...explain(nodeOf([GPU]), specs), name: 'n1', problems: [], events: [] };
-      const { sections } = formatNode({ ...explained, writtenBy: undefined, notes: [] });
-      return sections.flatMap((section) => ('rows' in section ? section.rows : [])).at(0);
-    };
 
-    it.each<{ why: string; specs: Record<string, TaintPolicySpec>; state: string; reason: string }>([
+    it.each<{
+      why: string;
+      specs: Record<string, TaintPolicySpec>;
+      options?: { audit: boolean };
+      state: string;
+      reason: string;
+    }>([
       {
         why: 'removed by the leader',
         specs: { a: rule('Restore', UNTIL_READY) },
@@ -114,8 +156,28 @@ describe('each taint of a node', () => {
         state: 'protected',
         reason: 'protected by b (Deny, spec.taints[0])',
       },
-    ])('is a startup taint, unless a policy protects it: $why', ({ specs, state, reason }) => {
-      expect(reasons(specs)).toMatchObject(['gpu=true:NoSchedule', { text: state }, reason]);
+      {
+        why: 'that a policy in mode Audit names, too',
+        specs: { a: rule('Restore', UNTIL_READY), b: rule('Audit', { key: 'gpu' }) },
+        state: 'startup',
+        reason: 'startup taint of a (Restore, spec.taints[0]), which stays until readyWhen holds',
+      },
+      {
+        why: 'that the leader removes with --audit, too',
+        specs: { a: rule('Restore', UNTIL_READY) },
+        options: { audit: true },
+        state: 'startup',
+        reason: 'startup taint of a (Restore, spec.taints[0]), which stays until readyWhen holds',
+      },
+      {
+        why: 'that the leader does not remove, because another policy would protect it without --audit',
+        specs: { a: rule('Restore', UNTIL_READY), b: rule('Deny', { key: 'gpu' }) },
+        options: { audit: true },
+        state: 'audited',
+        reason: 'not protected; its removal is only reported, by b (Audit, spec.taints[0])',
+      },
+    ])('is a startup taint, unless a policy protects it: $why', ({ specs, options, state, reason }) => {
+      expect(rowOfGpu(specs, options)).toMatchObject(['gpu=true:NoSchedule', { text: state }, reason]);
     });
   });
 

@@ -95,6 +95,14 @@ describe('a cell', () => {
     expect(shown.rows[0]?.cells).toBe(cell);
   });
 
+  it.each([
+    { why: 'in mode Audit', spec: { ...PRESENT, mode: 'Audit' as const }, audit: false },
+    { why: 'with --audit', spec: PRESENT, audit: true },
+  ])('u: carried, and not protected, because its removal is only reported: $why', async ({ spec, audit }) => {
+    const { shown } = await mapOf({ pool: spec }, [node('n', [GPU])], () => false, { audit });
+    expect(shown.rows[0]?.cells).toBe('u');
+  });
+
   it('r: kept off by an entry of the annotation, without a note', async () => {
     const allowRemoval = 'dedicated=gpu:NoSchedule';
     const { shown } = await mapOf({ pool: PRESENT }, [node('n', [], { allowRemoval })]);

@@ -84,7 +84,7 @@ it('tells what there is to say of a node, the worst first', () => {
   ]);
 });
 
-it.each(['m', 'd', 'c', 'r', 'k'] as const)(
+it.each(['m', 'd', 'c', 'r', 'k', 'u'] as const)(
   'has one word for a state, in explanations and in the list of what to show, and a sign: %s',
   (cell) => {
     const { name, word } = STATES[cell];
@@ -98,6 +98,8 @@ it.each(['m', 'd', 'c', 'r', 'k'] as const)(
 it.each<[cell: keyof typeof STATES, state: TaintState]>([
   ['m', 'missing'],
   ['r', 'kept-off'],
+  ['k', 'protected'],
+  ['u', 'audited'],
 ])('has for %s the word of explain: %s', (cell, state) => {
   expect(STATES[cell].word).toBe(state);
 });
