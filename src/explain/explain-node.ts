@@ -197,7 +197,7 @@ const named = ({ by }: TaintOnNode) => namedBy(by);
 function why(one: TaintOnNode, node: PoliciesOnNode): string {
   switch (one.state) {
     case 'free':
-      return 'no policy covers it';
+      return one.otherValue ? otherValueText(one) : 'no policy covers it';
     case 'startup':
       return `startup taint of ${named(one)}, which ${one.untilReady ? 'stays until readyWhen holds' : 'taintkeeper does not remove'}`;
     case 'protected':
@@ -208,6 +208,11 @@ function why(one: TaintOnNode, node: PoliciesOnNode): string {
     case 'missing':
       return [`required by ${named(one)}`, whyMissing(one, node), ...contradictionText(one)].join('; ');
   }
+}
+
+/** The leader removes a startup taint only with a value that a policy sets. */
+function otherValueText(one: TaintOnNode): string {
+  return `carries another value than ${named(one)} ${one.by.length === 1 ? 'sets' : 'set'}: taintkeeper does not remove it`;
 }
 
 /** A policy in mode Audit protects nothing. */

@@ -1,12 +1,13 @@
 import { groupsBy } from '../collections/groups-by.ts';
 import { isRemovalAllowed, keepsOff, parseAllowedRemovals } from '../judge/allow-removal.ts';
-import { isStartupTaintOf } from '../judge/declared-taints.ts';
+import { isDeclaredTaint, isStartupTaintOf } from '../judge/declared-taints.ts';
 import type { BlockedBy, MissingTaint } from '../judge/missing-taint.ts';
 import { nodeDrift } from '../judge/node-drift.ts';
 import type { NodeView } from '../judge/node-view.ts';
 import { contradictions, type Disagreement, whyFirst } from '../judge/policy/contradictions.ts';
-import { formatTaint, type Taint, taintIdentity, valuesOf } from '../kubernetes/taint.ts';
-import type { CompiledTaintPolicy, EnsuredTaint } from '../policy/compiled-taint-policy.ts';
+import { carriedStartup, type StartupRequirement } from '../judge/startup/startup-requirement.ts';
+import { formatTaint, sameTaint, type Taint, taintIdentity, valuesOf } from '../kubernetes/taint.ts';
+import type { CompiledTaintPolicy } from '../policy/compiled-taint-policy.ts';
 import { isOnTrial } from '../policy/enforcement.ts';
 import { enforcedPolicies, enforcedWithoutAudit, isProtectedBy, selectingPolicies } from '../policy/policy-index.ts';
 import type { TaintMode } from '../policy/taint-policy.ts';
@@ -23,7 +24,7 @@ export interface PolicyOnNode {
 
 /** The state of a taint on a node. */
 export type TaintState =
-  /** Carried, and no policy covers it. */
+  /** Carried, and no policy covers it. Policies may set it as a startup taint with another value. */
   | 'free'
   /** Carried, and set by a policy for the time until the node is ready. Every user may remove it. */
   | 'startup'
@@ -39,7 +40,10 @@ export type TaintState =
 export interface TaintOnNode {
   readonly taint: Taint;
   readonly state: TaintState;
-  /** The policies that cover it. For a missing taint, the policies that require it. For a startup taint, the policies that set it. */
+  /**
+   * The policies that cover it. For a missing taint, the policies that require it. For a startup taint, the policies that set it. For a free taint, the
+   * policies that set it with another value.
+   */
   readonly by: readonly PolicyField[];
   /** For a startup taint: the leader removes it when `readyWhen` holds. */
   readonly untilReady?: true;
@@ -47,7 +51,7 @@ export interface TaintOnNode {
   readonly blockedBy?: BlockedBy | undefined;
   /** For a missing taint that a policy would set if taintkeeper ran without --audit. */
   readonly onTrial?: true;
-  /** For a missing taint: the node carries the same key and effect with another value. */
+  /** For a missing taint: the node carries the same key and effect with another value. For a free taint: policies set it with another value. */
   readonly otherValue?: boolean;
   /** For a missing taint: that other value, if policies protect it. */
   readonly kept?: KeptValue;
@@ -111,12 +115,14 @@ export function policiesOnNode(
   const selecting = selectingPolicies(policies, node.labels);
   const enforcing = enforcedPolicies(policies, node.labels);
   const settingStartup = enforcedWithoutAudit(policies, node.labels);
+  const untilReady = carriedStartup(node, policies);
   const carried = node.taints.map((taint): TaintOnNode => {
     const by = protectionsOf(taint, selecting);
     if (isProtectedBy(selecting, taint)) return { taint, state: 'protected', by };
-    const startup = startupOf(taint, settingStartup);
-    if (startup) return { taint, ...startup };
-    return { taint, state: by.length > 0 ? 'audited' : 'free', by };
+    const startup = startupOf(taint, settingStartup, untilReady);
+    if (startup?.state === 'startup') return { taint, ...startup };
+    if (by.length > 0) return { taint, state: 'audited', by };
+    return { taint, ...(startup ?? { state: 'free', by }) };
   });
   const { missing, keptOff } = nodeDrift(node, policies, isInConflict);
   const valueByTaint = valuesOf(node.taints);
@@ -156,20 +162,29 @@ function protectionsOf(taint: Taint, selecting: readonly CompiledTaintPolicy[]):
 }
 
 /**
- * The policies that set the taint as a startup taint. Undefined also if one of them would protect it without `--audit`: the leader leaves it alone.
+ * The policies that set the taint as a startup taint, by the rules of the leader. Undefined also if one of them would protect it without `--audit`: the
+ * leader leaves it alone.
  * @param policies see {@link enforcedWithoutAudit}
+ * @param untilReady see {@link carriedStartup}
  */
 function startupOf(
   taint: Taint,
   policies: readonly CompiledTaintPolicy[],
-): Pick<TaintOnNode, 'state' | 'by' | 'untilReady'> | undefined {
-  const isIt = (one: EnsuredTaint) => taintIdentity(one.taint) === taintIdentity(taint);
-  const by = policies.flatMap(({ name, mode, startup }) =>
-    startup.filter(isIt).map(({ field }) => ({ policy: name, mode, field })),
+  untilReady: readonly StartupRequirement[],
+): Pick<TaintOnNode, 'state' | 'by' | 'untilReady' | 'otherValue'> | undefined {
+  const alike = policies.flatMap(({ name, mode, startup }) =>
+    startup
+      .filter((one) => sameTaint(one.taint, taint))
+      .map((one) => ({ one, by: { policy: name, mode, field: one.field } })),
   );
-  if (by.length === 0 || isProtectedBy(policies, taint)) return undefined;
-  const isUntilReady = policies.some(({ untilReady }) => untilReady.some(isIt));
-  return { state: 'startup', by, ...(isUntilReady ? { untilReady: true } : {}) };
+  if (alike.length === 0 || isProtectedBy(policies, taint)) return undefined;
+  const isUntilReady = untilReady.some((one) => sameTaint(one.taint, taint));
+  // Policies set a taint of UntilReady together: with the value of one of them.
+  const setting = alike.filter(
+    ({ one }) => isDeclaredTaint(taint, one) || (isUntilReady && one.ensure === 'UntilReady'),
+  );
+  if (setting.length === 0) return { state: 'free', by: alike.map(({ by }) => by), otherValue: true };
+  return { state: 'startup', by: setting.map(({ by }) => by), ...(isUntilReady ? { untilReady: true } : {}) };
 }
 
 function missingOnNode(

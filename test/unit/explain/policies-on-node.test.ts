@@ -117,6 +117,7 @@ describe('each taint of a node', () => {
       ensure: 'UntilReady',
       readyWhen: { daemonSets: [{ namespace: 'gpu', name: 'driver' }] },
     };
+    const { value: _, ...ANY_VALUE } = UNTIL_READY;
 
     it.each<{
       why: string;
@@ -173,6 +174,44 @@ describe('each taint of a node', () => {
         why: 'that the leader does not remove, because another policy would protect it without --audit',
         specs: { a: rule('Restore', UNTIL_READY), b: rule('Deny', { key: 'gpu' }) },
         options: { audit: true },
+        state: 'audited',
+        reason: 'not protected; its removal is only reported, by b (Audit, spec.taints[0])',
+      },
+      {
+        why: 'with another value than that of one policy, which another policy sets',
+        specs: { a: rule('Restore', { ...AT_REGISTRATION, value: 'ready' }), b: rule('Restore', UNTIL_READY) },
+        state: 'startup',
+        reason: 'startup taint of b (Restore, spec.taints[0]), which stays until readyWhen holds',
+      },
+      {
+        why: 'with any value, because one of the policies names none',
+        specs: {
+          a: rule('Restore', { ...UNTIL_READY, value: 'ready' }),
+          b: rule('Restore', ANY_VALUE),
+        },
+        state: 'startup',
+        reason:
+          'startup taint of a (Restore, spec.taints[0]), b (Restore, spec.taints[0]), which stays until readyWhen holds',
+      },
+      {
+        why: 'with another value, which the leader does not remove',
+        specs: { a: rule('Restore', { ...UNTIL_READY, value: 'ready' }) },
+        state: 'free',
+        reason: 'carries another value than a (Restore, spec.taints[0]) sets: taintkeeper does not remove it',
+      },
+      {
+        why: 'with another value than two policies set',
+        specs: {
+          a: rule('Restore', { ...UNTIL_READY, value: 'ready' }),
+          b: rule('Restore', { ...AT_REGISTRATION, value: 'set' }),
+        },
+        state: 'free',
+        reason:
+          'carries another value than a (Restore, spec.taints[0]), b (Restore, spec.taints[0]) set: taintkeeper does not remove it',
+      },
+      {
+        why: 'with another value, which a policy in mode Audit names',
+        specs: { a: rule('Restore', { ...UNTIL_READY, value: 'ready' }), b: rule('Audit', { key: 'gpu' }) },
         state: 'audited',
         reason: 'not protected; its removal is only reported, by b (Audit, spec.taints[0])',
       },
