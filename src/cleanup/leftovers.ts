@@ -15,6 +15,8 @@ export interface Leftovers {
   /** Those with startup taints first, then other Nodes, then DaemonSets; in the API server's order. */
   readonly objects: readonly Leftover[];
   readonly unreadyNodes: readonly ClusterNode[];
+  /** Whether the CustomResourceDefinition of TaintPolicies exists. Without it, startup taints of deleted policies are unknown. */
+  readonly isDefined: boolean;
   /** The TaintPolicies in force. */
   readonly policies: readonly CompiledTaintPolicy[];
   /** The TaintPolicies that cannot be used: whether nodes carry startup taints of them is unknown. */
@@ -23,7 +25,8 @@ export interface Leftovers {
 
 /** @throws UnreadableStateError if the user may not read the policies, ApiError, Error */
 export async function findLeftovers(client: ApiClient): Promise<Leftovers> {
-  const objects = await readTaintPolicies(client);
+  const found = await readTaintPolicies(client);
+  const objects = found ?? [];
   const policies = compilePolicies(policiesInForce(objects)).taintPolicies;
   const [nodes, daemonSets] = await Promise.all([
     listObjects(client, '/api/v1/nodes', (object) => readNode(object, policies)),
@@ -32,6 +35,7 @@ export async function findLeftovers(client: ApiClient): Promise<Leftovers> {
   const candidates: readonly Leftover[] = [...nodes, ...daemonSets];
   const leftovers = candidates.filter((object) => object.annotations.length > 0 || startupTaintsOn(object).length > 0);
   return {
+    isDefined: found !== undefined,
     policies,
     unusable: objects.filter(({ inForce }) => inForce === undefined),
     // Startup taints first: they keep pods from nodes.
@@ -43,16 +47,16 @@ export async function findLeftovers(client: ApiClient): Promise<Leftovers> {
 }
 
 /**
- * None if the CustomResourceDefinition does not exist.
+ * Undefined if the CustomResourceDefinition does not exist.
  * @throws UnreadableStateError if the user may not read the policies, ApiError, Error
  */
-async function readTaintPolicies(client: ApiClient): Promise<PolicyObject[]> {
+async function readTaintPolicies(client: ApiClient): Promise<PolicyObject[] | undefined> {
   try {
     return await listPolicies(client, ['TaintPolicy']);
   } catch (error) {
     if (!(isForbidden(error) || isNotServed(error))) throw error;
     // RBAC also refuses lists of kinds that are not served.
-    if ((await readKindsWithoutDefinition(client)).includes('TaintPolicy')) return [];
+    if ((await readKindsWithoutDefinition(client)).includes('TaintPolicy')) return undefined;
     if (!isForbidden(error)) throw error;
     throw new UnreadableStateError('which startup taints are left', error);
   }

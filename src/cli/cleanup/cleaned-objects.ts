@@ -1,5 +1,6 @@
 import type { Cleaned, CleaningOptions } from '../../cleanup/cleaning.ts';
 import { addedTolerationsOn, startupTaintsOn } from '../../cleanup/leftover.ts';
+import type { Leftovers } from '../../cleanup/leftovers.ts';
 import type { PolicyObject } from '../../cluster/policies/policy-object.ts';
 import type { Level } from '../../explain/display.ts';
 import { objectTitle } from '../../kubernetes/object-title.ts';
@@ -18,6 +19,8 @@ export interface Cleanup {
   readonly cleaned: readonly Cleaned[];
   /** The TaintPolicies whose startup taints are unknown, because their specs cannot be used. */
   readonly unusable: readonly PolicyObject[];
+  /** See {@link Leftovers.isDefined}. */
+  readonly isDefined: boolean;
 }
 
 /** The result of `taintkeeper cleanup`. */
@@ -25,7 +28,7 @@ export function formatCleanup(cleanup: Cleanup, shown: Shown, format: OutputForm
   return formatAs(format, { data: () => dataOf(cleanup, shown), table: (look) => tableOf(cleanup, shown, look) });
 }
 
-function dataOf({ cleaned, unusable }: Cleanup, { removesTolerations, dryRun }: Shown): object {
+function dataOf({ cleaned, unusable, isDefined }: Cleanup, { removesTolerations, dryRun }: Shown): object {
   return {
     dryRun,
     objects: cleaned.map(({ leftover, result, problem }) => ({
@@ -39,6 +42,7 @@ function dataOf({ cleaned, unusable }: Cleanup, { removesTolerations, dryRun }: 
       ...(problem === undefined ? {} : { problem }),
     })),
     ...(unusable.length > 0 ? { unusablePolicies: unusable.map(({ name }) => name) } : {}),
+    ...(isDefined ? {} : { startupTaintsUnknown: true }),
   };
 }
 
@@ -47,12 +51,8 @@ const LEVELS: Readonly<Record<Cleaned['result'], Level>> = { removed: 'ok', fail
 /** In kubectl's words. */
 const SUFFIXES = { none: '', client: ' (dry run)', server: ' (server dry run)' } as const;
 
-function tableOf({ cleaned, unusable }: Cleanup, { removesTolerations, dryRun }: Shown, look: Look): string {
-  if (cleaned.length === 0) {
-    return unusable.length === 0
-      ? 'nothing of taintkeeper is left on nodes and DaemonSets\n'
-      : 'no annotations of taintkeeper are left on nodes and DaemonSets, and no startup taints of the other policies\n';
-  }
+function tableOf({ cleaned, ...known }: Cleanup, { removesTolerations, dryRun }: Shown, look: Look): string {
+  if (cleaned.length === 0) return `${nothingLeft(known)}\n`;
   const suffix = SUFFIXES[dryRun];
   const rows = cleaned.flatMap(({ leftover, result }) => {
     const title = printable(objectTitle(leftover));
@@ -74,6 +74,14 @@ function tableOf({ cleaned, unusable }: Cleanup, { removesTolerations, dryRun }:
     ...(problems.length > 0 ? ['\n', ...problems] : []),
     ...(kept > 0 ? [`\n${keptAdvice(kept, dryRun)}\n`] : []),
   ].join('');
+}
+
+function nothingLeft({ unusable, isDefined }: Omit<Cleanup, 'cleaned'>): string {
+  const noAnnotations = 'no annotations of taintkeeper are left on nodes and DaemonSets';
+  if (!isDefined) return `${noAnnotations}; startup taints are unknown`;
+  return unusable.length === 0
+    ? 'nothing of taintkeeper is left on nodes and DaemonSets'
+    : `${noAnnotations}, and no startup taints of the other policies`;
 }
 
 /** Only the annotation records which tolerations taintkeeper added. */

@@ -5,6 +5,7 @@ import { findRemainingWriters, type RemainingWriters } from '../../cleanup/remai
 import { UnreadableStateError } from '../../cleanup/unreadable-state-error.ts';
 import type { ApiClient } from '../../cluster/client/api-client.ts';
 import type { ClusterChoice } from '../../cluster/client/kube-config.ts';
+import { definitionOf } from '../../cluster/policies/policy-definitions.ts';
 import { type PolicyObject, policyFault } from '../../cluster/policies/policy-object.ts';
 import { InputError } from '../../files/input-error.ts';
 import { count } from '../../text/counts.ts';
@@ -58,9 +59,9 @@ because taintkeeper would write the same again. It finds only tolerations that w
 Tolerations that were added when a DaemonSet was created or changed have no record. With --tolerations, the pods of one DaemonSet
 are replaced before the next one is changed.
 
-It removes startup taints first, and finds them by the TaintPolicies. Run it before you delete the CustomResourceDefinitions, or
-remove them with kubectl taint nodes. It names each TaintPolicy that it cannot use, whose startup taints stay. Other taints that
-policies required stay, too.
+It removes startup taints first, and finds them by the TaintPolicies. Run it before you delete the CustomResourceDefinitions. Without
+them, startup taints are unknown, and stay: remove them with kubectl taint nodes. It names each TaintPolicy that it cannot use, whose
+startup taints stay. Other taints that policies required stay, too.
 
 ${rightsText('cleanup')}
 
@@ -87,7 +88,7 @@ function cleanUp({ timeout, tolerations: removesTolerations, dryRun, ...choice }
   const cleanUpAt = async (client: ApiClient) => {
     refuseWhileInstalled(await namingRights(findRemainingWriters(client)), dryRun !== 'none');
     const leftovers = await withProgress('reading nodes and DaemonSets', namingRights(findLeftovers(client)));
-    tell(...leftovers.unusable.map(unusableNote));
+    tell(...(leftovers.isDefined ? [] : [NO_DEFINITION]), ...leftovers.unusable.map(unusableNote));
     const rolling = removesTolerations
       ? leftovers.objects.filter(({ tolerationIndexes }) => tolerationIndexes.length > 0)
       : [];
@@ -100,7 +101,8 @@ function cleanUp({ timeout, tolerations: removesTolerations, dryRun, ...choice }
     };
     const rolloutTimeoutMs = timeout * 1000;
     const work = clean(client, leftovers, { removesTolerations, dryRun, rolloutTimeoutMs, onProgress });
-    return { cleaned: await withProgress(() => what, work), unusable: leftovers.unusable };
+    const { unusable, isDefined } = leftovers;
+    return { cleaned: await withProgress(() => what, work), unusable, isDefined };
   };
   return atCluster(choice, cleanUpAt, { namesServer: true });
 }
@@ -127,6 +129,11 @@ async function namingRights<T>(reading: Promise<T>): Promise<T> {
     throw new InputError([`${error.message}. ${rightsText('cleanup')}`]);
   }
 }
+
+const NO_DEFINITION =
+  `note: CustomResourceDefinition ${definitionOf('TaintPolicy')} does not exist: startup taints of deleted policies are unknown, and stay. ` +
+  "To show the taints of nodes: kubectl get nodes -o custom-columns='NODE:.metadata.name,TAINTS:.spec.taints[*].key'. " +
+  'To remove one: kubectl taint nodes NODE KEY-';
 
 function unusableNote(policy: PolicyObject): string {
   const { name } = policy;

@@ -137,6 +137,9 @@ describe('TaintPolicies, which name the startup taints of nodes,', () => {
     }
   });
 
+  const NO_DEFINITION =
+    "taintkeeper: note: CustomResourceDefinition taintpolicies.taintkeeper.dev does not exist: startup taints of deleted policies are unknown, and stay. To show the taints of nodes: kubectl get nodes -o custom-columns='NODE:.metadata.name,TAINTS:.spec.taints[*].key'. To remove one: kubectl taint nodes NODE KEY-\n";
+
   it.each([
     { why: 'the group is not served', forbidden: undefined, defined: [] },
     { why: 'the API server refuses also what it does not serve', forbidden: 'taintpolicies', defined: [] },
@@ -145,10 +148,33 @@ describe('TaintPolicies, which name the startup taints of nodes,', () => {
       forbidden: 'taintpolicies',
       defined: ['recoverypolicies'],
     },
-  ])('without a CustomResourceDefinition are none: $why', async ({ forbidden, defined }) => {
-    const { patched, cleanup } = await cluster(done, {}, undefined, forbidden, { defined });
-    expect(await cleanup()).toMatchObject({ code: 0, stderr: '' });
-    expect(patched()).toHaveLength(2);
+  ])(
+    'without a CustomResourceDefinition are unknown, and the rest is removed: $why',
+    async ({ forbidden, defined }) => {
+      const { patched, cleanup } = await cluster(done, {}, undefined, forbidden, { defined });
+      expect(await cleanup()).toMatchObject({ code: 0, stderr: NO_DEFINITION });
+      expect(patched()).toHaveLength(2);
+    },
+  );
+
+  it('without a CustomResourceDefinition are unknown: the output does not say that nothing is left', async () => {
+    const { cleanup } = await cluster(done, { daemonsets: [] }, undefined, undefined, { defined: [] });
+    expect(await cleanup()).toEqual({
+      code: 0,
+      stdout: 'no annotations of taintkeeper are left on nodes and DaemonSets; startup taints are unknown\n',
+      stderr: NO_DEFINITION,
+    });
+    const { stdout } = await cleanup('-o', 'json');
+    expect(JSON.parse(stdout)).toEqual({ dryRun: 'none', objects: [], startupTaintsUnknown: true });
+  });
+
+  it('that are none: nothing is left', async () => {
+    const { cleanup } = await cluster(done, { daemonsets: [] });
+    expect(await cleanup()).toEqual({
+      code: 0,
+      stdout: 'nothing of taintkeeper is left on nodes and DaemonSets\n',
+      stderr: '',
+    });
   });
 
   it('that a proxy does not find are unknown: nothing is removed', async () => {
