@@ -180,6 +180,34 @@ describe('the chart', skipFor(obstacleToHelm()), () => {
     });
   });
 
+  describe('a loopback address', () => {
+    it.each(['127.0.0.1', '127.0.0.2', '::1', 'localhost'])(
+      'is refused for a pod with its own network, where neither probes nor the API server reach it: %s',
+      async (address) => {
+        await expect(render(['--set', `adminListenAddress=${address}`])).rejects.toThrow(
+          `adminListenAddress: without hostNetwork, ${address} is the loopback address of the pod, which the kubelet's probes do not reach: leave it empty, or set it to 0.0.0.0, or to :: with IPv6 only`,
+        );
+        for (const values of [`listenAddress=${address}`, `listenAddress=${address},adminListenAddress=0.0.0.0`]) {
+          await expect(render(['--set', values])).rejects.toThrow(
+            `listenAddress: without hostNetwork, ${address} is the loopback address of the pod, which neither the API server nor the kubelet's probes reach: set it to 0.0.0.0, or to :: with IPv6 only`,
+          );
+        }
+      },
+    );
+
+    it.each(['127.0.0.1', '::1', 'localhost'])(
+      'is that of the node, and of its probes, with hostNetwork: %s',
+      async (address) => {
+        const values = `hostNetwork=true,clientCertificate.caConfigMap=a,adminListenAddress=${address}`;
+        const { container } = deploymentOf(await render(['--set', values]));
+        expect(container.args).toContain(`--admin-host=${address}`);
+        for (const probe of ['startupProbe', 'livenessProbe', 'readinessProbe']) {
+          expect(container[probe]).toMatchObject({ httpGet: { port: 'admin', host: address } });
+        }
+      },
+    );
+  });
+
   it('refuses equal ports: the program could not start', async () => {
     await expect(render(['--set', 'ports.admin=8443'])).rejects.toThrow(
       'ports: webhook and admin must not both be 8443',

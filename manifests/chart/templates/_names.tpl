@@ -83,6 +83,11 @@ metrics at the node's address.
 {{- end -}}
 {{- end -}}
 
+{{/* Whether an address reaches only the network namespace that it is in: "true", or empty. The kubelet's probes come from that of the node. */}}
+{{- define "taintkeeper.isLoopback" -}}
+{{- if or (hasPrefix "127." .) (has . (list "::1" "localhost")) -}}true{{- end -}}
+{{- end -}}
+
 {{/* What to say of a value that only an older chart's values lack: `helm upgrade --reuse-values` brings those. */}}
 {{- define "taintkeeper.oldValues" -}}
 {{ . }}: the values are those of an older chart, without the defaults of this one: use helm upgrade --reset-then-reuse-values, not --reuse-values
