@@ -259,6 +259,30 @@ describe('the chart', skipFor(obstacleToHelm()), () => {
     ).rejects.toThrow('strategy.maxSurge: must be 0 with hostNetwork');
   });
 
+  it.each([
+    { values: 'strategy.maxUnavailable=1,strategy.maxSurge=0', expected: { maxUnavailable: 1, maxSurge: 0 } },
+    { values: 'strategy.maxUnavailable=50%,strategy.maxSurge=0%', expected: { maxUnavailable: '50%', maxSurge: '0%' } },
+    { values: 'strategy.maxUnavailable=0,strategy.maxSurge=2', expected: { maxUnavailable: 0, maxSurge: 2 } },
+    {
+      values: 'hostNetwork=true,clientCertificate.caConfigMap=a,strategy.maxUnavailable=2,strategy.maxSurge=0',
+      expected: { maxUnavailable: 2, maxSurge: 0 },
+    },
+  ])('keeps what strategy has, also a 0: $values', async ({ values, expected }) => {
+    const { deployment } = deploymentOf(await render(['--set', values]));
+    expect(deployment.spec.strategy).toEqual({ type: 'RollingUpdate', rollingUpdate: expected });
+  });
+
+  it.each([
+    'strategy.maxUnavailable=0,strategy.maxSurge=0',
+    'strategy.maxUnavailable=0%,strategy.maxSurge=00%',
+    'strategy.maxSurge=0',
+    'hostNetwork=true,clientCertificate.caConfigMap=a,strategy.maxUnavailable=0',
+  ])('refuses a strategy with which no pod could be replaced: %s', async (values) => {
+    await expect(render(['--set', values])).rejects.toThrow(
+      'strategy: maxUnavailable and maxSurge are both 0, so a rollout could replace no pod: set strategy.maxUnavailable to 1 or more',
+    );
+  });
+
   it('is not installed into kube-system because a kubeconfig says so: the daemons there would be left alone', async () => {
     const intoKubeSystem = ['--namespace', 'kube-system'];
     await expect(render(intoKubeSystem)).rejects.toThrow('--namespace taintkeeper --create-namespace');
