@@ -98,7 +98,7 @@ it.each<{ situation: Situation; blockedBy: BlockedBy; note: string }>([
   {
     situation: { policies: { o: rule('Deny', { key: 'a' }), p: rule('Restore', REQUIRED) } },
     blockedBy: 'OtherValuePresent',
-    note: 'the node carries another value of it, which another policy protects; to change it: taintkeeper explain node n1',
+    note: 'the node carries another value of it, which another policy protects or sets; to change it: taintkeeper explain node n1',
   },
   {
     situation: { policies: { p: rule('Audit', REQUIRED) } },
