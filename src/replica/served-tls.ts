@@ -40,7 +40,7 @@ export async function openServedTls<Opened extends { readonly keeper: Certificat
   try {
     const opened = await open(({ certificate, ca }) => {
       metrics.certificateServed('serving', certificate.validToDate);
-      if (ca) metrics.certificateServed('ca', ca.validToDate);
+      metrics.certificateServed('ca', ca?.validToDate);
       log.info(`serving certificate expires ${certificate.validToDate.toISOString()}`);
       certificateChanges.next();
     });

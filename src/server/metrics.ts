@@ -18,7 +18,8 @@ export interface AdmissionMetrics {
   violationFound(kind: 'Node' | 'DaemonSet', violation: Violation, count?: number): void;
   policiesLoaded(counts: Record<PolicyKind, number>): void;
   policiesRefused(): void;
-  certificateServed(certificate: 'ca' | 'serving', notAfter: Date): void;
+  /** @param notAfter undefined: no such certificate is known */
+  certificateServed(certificate: 'ca' | 'serving', notAfter: Date | undefined): void;
 }
 
 /** Judging takes well under a millisecond; the API server gives up after 1-30 s. */
@@ -98,6 +99,9 @@ export function admissionMetrics(registers: Registry[]): AdmissionMetrics {
       policiesValid.set(1);
     },
     policiesRefused: () => policiesValid.set(0),
-    certificateServed: (certificate, notAfter) => certificates.set({ certificate }, notAfter.getTime() / 1000),
+    certificateServed(certificate, notAfter) {
+      if (notAfter) certificates.set({ certificate }, notAfter.getTime() / 1000);
+      else certificates.remove({ certificate });
+    },
   };
 }
