@@ -10,8 +10,8 @@ import type { Metrics } from './metrics.ts';
 
 /** Logs and counts what was read of the policy files. */
 export function logPolicyLoad(load: PolicyLoad, audit: boolean, metrics: AdmissionMetrics, log: Logger): void {
+  metrics.policyFilesLoaded(load.ok);
   if (!load.ok) {
-    metrics.policiesRefused();
     for (const fault of load.faults) log.error(`policies not replaced, the last good ones stay: ${printable(fault)}`);
     return;
   }

@@ -17,7 +17,8 @@ export interface AdmissionMetrics {
   /** @param count the number of violations of the same policy and outcome; 1 by default */
   violationFound(kind: 'Node' | 'DaemonSet', violation: Violation, count?: number): void;
   policiesLoaded(counts: Record<PolicyKind, number>): void;
-  policiesRefused(): void;
+  /** Only with policies from files. */
+  policyFilesLoaded(areValid: boolean): void;
   /** @param notAfter undefined: no such certificate is known */
   certificateServed(certificate: 'ca' | 'serving', notAfter: Date | undefined): void;
 }
@@ -71,11 +72,13 @@ export function admissionMetrics(registers: Registry[]): AdmissionMetrics {
     labelNames: ['kind'],
     registers,
   });
-  const policiesValid = new Gauge({
+  const policyFilesValid = new Gauge({
     name: 'taintkeeper_policy_load_success',
-    help: '1 if the policy files are in force as they are now. 0 if they are invalid: the last valid ones are in force.',
+    help: 'With policies from files: 1 if the files are in force as they are now. 0 if they are invalid: the last valid ones are in force.',
     registers,
   });
+  // A metric without labels begins as 0, which would say that files are invalid.
+  policyFilesValid.remove();
   const certificates = new Gauge({
     name: 'taintkeeper_certificate_expiry_timestamp_seconds',
     help: 'When the certificate expires.',
@@ -96,9 +99,8 @@ export function admissionMetrics(registers: Registry[]): AdmissionMetrics {
       decisions.inc({ kind, policy, mode, change, result, audit: String(audit) }, count),
     policiesLoaded(counts) {
       for (const [kind, count] of Object.entries(counts)) policies.set({ kind }, count);
-      policiesValid.set(1);
     },
-    policiesRefused: () => policiesValid.set(0),
+    policyFilesLoaded: (areValid) => policyFilesValid.set(areValid ? 1 : 0),
     certificateServed(certificate, notAfter) {
       if (notAfter) certificates.set({ certificate }, notAfter.getTime() / 1000);
       else certificates.remove({ certificate });

@@ -58,19 +58,45 @@ describe('the alerts, by promtool', needed, () => {
     expect(await run('test', 'rules', file)).toBe('ok');
   });
 
-  it('name what is at fault in their texts', async () => {
+  it.each<{ alert: string; metric: string; value: number; labels: Readonly<Record<string, string>>; texts: object }>([
+    {
+      alert: 'TaintkeeperStalled',
+      metric: 'taintkeeper_stalled',
+      value: 1,
+      labels: { namespace: 'tk', kind: 'TaintPolicy', policy: 'gpu', reason: 'RepairRefused' },
+      texts: { summary: 'TaintPolicy gpu is stalled: RepairRefused' },
+    },
+    {
+      alert: 'TaintkeeperPoliciesInvalid',
+      metric: 'taintkeeper_policies_invalid',
+      value: 1,
+      labels: { namespace: 'tk', kind: 'TaintPolicy' },
+      texts: {
+        description:
+          'Each replica enforces the last valid generation of the TaintPolicy that it has read. After a restart, it enforces nothing of that policy.',
+      },
+    },
+    {
+      alert: 'TaintkeeperPoliciesInvalid',
+      metric: 'taintkeeper_policy_load_success',
+      value: 0,
+      labels: { namespace: 'tk' },
+      texts: {
+        description: 'The policy files are invalid. The replica enforces all policies as they were before the error.',
+      },
+    },
+  ])('name what is at fault in their texts: $metric', async ({ alert, metric, value, labels, texts }) => {
     const file = join(temporaryDirectory(), 'texts.yaml');
-    const rule = RULES.find(({ alert }) => alert === 'TaintkeeperStalled');
-    const labels = { namespace: 'tk', kind: 'TaintPolicy', policy: 'gpu', reason: 'RepairRefused' };
-    const selector = Object.entries(labels).map(([name, value]) => `${name}="${value}"`);
+    const rule = RULES.find((one) => one.alert === alert);
+    const selector = Object.entries(labels).map(([name, text]) => `${name}="${text}"`);
     const expected = {
       exp_labels: { ...labels, ...rule?.labels },
-      exp_annotations: { ...rule?.annotations, summary: 'TaintPolicy gpu is stalled: RepairRefused' },
+      exp_annotations: { ...rule?.annotations, ...texts },
     };
     const test = {
       interval: '1m',
-      input_series: [{ series: `taintkeeper_stalled{${selector.join(', ')}}`, values: '1x20' }],
-      alert_rule_test: [{ eval_time: '16m', alertname: 'TaintkeeperStalled', exp_alerts: [expected] }],
+      input_series: [{ series: `${metric}{${selector.join(', ')}}`, values: `${value}x20` }],
+      alert_rule_test: [{ eval_time: '16m', alertname: alert, exp_alerts: [expected] }],
     };
     writeFileSync(file, stringify({ rule_files: [ALERTS], evaluation_interval: '1m', tests: [test] }));
     expect(await run('test', 'rules', file)).toBe('ok');

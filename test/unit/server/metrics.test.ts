@@ -156,14 +156,24 @@ it('policies and certificates show what is in force', async () => {
     'taintkeeper_policies{kind="TolerationPolicy"} 1',
     'taintkeeper_policies{kind="TolerationRestriction"} 4',
     'taintkeeper_policies{kind="RecoveryPolicy"} 3',
-    'taintkeeper_policy_load_success 1',
     `taintkeeper_certificate_expiry_timestamp_seconds{certificate="serving"} ${Date.parse('2026-04-01T00:00:00Z') / 1000}`,
     `taintkeeper_certificate_expiry_timestamp_seconds{certificate="ca"} ${Date.parse('2036-01-01T00:00:00Z') / 1000}`,
   ]);
   expect(await metrics.registry.metrics()).toContain('taintkeeper_build_info{version="1.2.3"} 1');
+});
 
-  metrics.policiesRefused();
-  expect(await metrics.registry.metrics()).toContain('taintkeeper_policy_load_success 0');
+it('whether policy files were loaded is known only of policies from files', async () => {
+  const metrics = createMetrics('1.2.3');
+  const loaded = async () =>
+    (await metrics.registry.metrics()).split('\n').filter((line) => line.startsWith('taintkeeper_policy_load_success'));
+  expect(await loaded()).toEqual([]);
+  metrics.policiesLoaded({ TaintPolicy: 2, TolerationPolicy: 1, TolerationRestriction: 4, RecoveryPolicy: 3 });
+  expect(await loaded()).toEqual([]);
+
+  metrics.policyFilesLoaded(true);
+  expect(await loaded()).toEqual(['taintkeeper_policy_load_success 1']);
+  metrics.policyFilesLoaded(false);
+  expect(await loaded()).toEqual(['taintkeeper_policy_load_success 0']);
   expect(await metrics.registry.metrics()).toContain('taintkeeper_policies{kind="TaintPolicy"} 2');
 });
 
