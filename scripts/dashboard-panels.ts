@@ -100,7 +100,7 @@ export const ROWS: readonly Row[] = [
       graph(
         'Failed calls, counted by the API server',
         'short',
-        'Per minute. Passed: failurePolicy Ignore allowed the request. Refused: failurePolicy Fail refused it. Needs the API server as a target.',
+        'Per minute. Passed: failurePolicy Ignore allowed the request. Refused: failurePolicy Fail refused it. A rate leaves out the first failure of an API server, which the alert TaintkeeperCallsFailed reports. Needs the API server as a target.',
         {
           expr: `60 * sum by (name) (rate(apiserver_admission_webhook_fail_open_count{${OURS}}[$__rate_interval]))`,
           legend: '{{name}} passed',

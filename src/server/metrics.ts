@@ -1,5 +1,5 @@
 import { Counter, Gauge, Histogram, type Registry } from '@prometheus-io/client';
-import type { Phase } from '../judge/decision.ts';
+import { PHASES, type Phase } from '../judge/decision.ts';
 import type { Violation } from '../judge/violation.ts';
 import type { PolicyKind } from '../policy/policy.ts';
 
@@ -33,6 +33,8 @@ export function admissionMetrics(registers: Registry[]): AdmissionMetrics {
     labelNames: ['path', 'result'],
     registers,
   });
+  // An increase from 0 is seen, and not a series that begins with 1.
+  for (const path of PHASES) for (const result of ['malformed', 'error']) requests.inc({ path, result }, 0);
   const dryRuns = new Counter({
     name: 'taintkeeper_admission_dry_runs_total',
     help: 'Admission reviews answered for dry runs. They count nowhere else.',

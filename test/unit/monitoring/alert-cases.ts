@@ -16,6 +16,22 @@ const B = `${AT}, pod="b"`;
 const HERE = { namespace: 'taintkeeper' };
 const DAY = 86_400;
 
+// As Prometheus stores those of two API servers.
+const API_SERVER = 'job="apiserver", instance="10.0.0.1:6443"';
+const API_SERVER_B = 'job="apiserver", instance="10.0.0.2:6443"';
+const UP = `up{${API_SERVER}}`;
+const STARTED = `process_start_time_seconds{${API_SERVER}}`;
+const UP_B = `up{${API_SERVER_B}}`;
+const failOpen = (target: string, name: string) =>
+  `apiserver_admission_webhook_fail_open_count{${target}, name="${name}", type="validating"}`;
+const FAIL_OPEN = failOpen(API_SERVER, 'report.taintkeeper.dev');
+const FAIL_OPEN_B = failOpen(API_SERVER_B, 'report.taintkeeper.dev');
+const OTHER = failOpen(API_SERVER, 'x.kyverno.svc');
+const rejected = (errorType: string, code: number) =>
+  `apiserver_admission_webhook_rejection_count{${API_SERVER}, name="protect.taintkeeper.dev", type="validating", operation="UPDATE", error_type="${errorType}", rejection_code="${code}"}`;
+const FAIL_CLOSED = rejected('calling_webhook_error', 0);
+const DENIED = rejected('no_error', 403);
+
 /** At least one case that fires and one that does not for every alert. */
 export const ALERT_CASES: readonly AlertCase[] = [
   { why: 'nothing is scraped', alert: 'TaintkeeperDown', series: {}, at: 6, firing: [{}] },
@@ -38,33 +54,100 @@ export const ALERT_CASES: readonly AlertCase[] = [
   },
 
   {
-    why: 'calls fail open',
+    why: 'calls fail open for longer than ten minutes',
     alert: 'TaintkeeperCallsFailing',
-    series: {
-      'apiserver_admission_webhook_fail_open_count{name="report.taintkeeper.dev", type="validating"}': '0+2x20',
-    },
-    at: 15,
+    series: { [FAIL_OPEN]: '_x5 1+2x20' },
+    at: 20,
     firing: [{ name: 'report.taintkeeper.dev' }],
   },
   {
-    why: 'calls fail closed',
+    why: 'calls fail closed, one every three minutes',
     alert: 'TaintkeeperCallsFailing',
-    series: {
-      'apiserver_admission_webhook_rejection_count{name="protect.taintkeeper.dev", error_type="calling_webhook_error"}':
-        '0+1x20',
-    },
-    at: 15,
+    series: { [FAIL_CLOSED]: '_x3 1x2 2x2 3x2 4x2 5x2 6x2 7x2 8x2' },
+    at: 20,
     firing: [{ name: 'protect.taintkeeper.dev' }],
   },
   {
     why: 'policies refuse, others fail, and old failures are over',
     alert: 'TaintkeeperCallsFailing',
     series: {
-      'apiserver_admission_webhook_rejection_count{name="protect.taintkeeper.dev", error_type="no_error"}': '0+9x40',
-      'apiserver_admission_webhook_fail_open_count{name="x.kyverno.svc"}': '0+9x40',
-      'apiserver_admission_webhook_fail_open_count{name="report.taintkeeper.dev"}': '0+9x10 90x30',
+      [DENIED]: '0+9x40',
+      [OTHER]: '0+9x40',
+      [FAIL_OPEN]: '0+9x10 90x30',
     },
     at: 30,
+    firing: [],
+  },
+  ...[12, 16, 20, 25].map((at) => ({
+    why: `one call failed, while a replica was replaced: minute ${at}`,
+    alert: 'TaintkeeperCallsFailing',
+    series: { [FAIL_OPEN]: '5x10 6x30' },
+    at,
+    firing: [],
+  })),
+
+  // An API server creates a series at the first failure, with the count of that scrape interval.
+  ...[FAIL_OPEN, FAIL_CLOSED].map((series) => ({
+    why: `the first calls that fail, within one scrape interval: ${series}`,
+    alert: 'TaintkeeperCallsFailed',
+    series: { [UP]: '1x40', [series]: '_x10 50x20' },
+    at: 15,
+    firing: [{ name: series === FAIL_OPEN ? 'report.taintkeeper.dev' : 'protect.taintkeeper.dev' }],
+  })),
+  {
+    why: 'one call more',
+    alert: 'TaintkeeperCallsFailed',
+    series: { [UP]: '1x40', [FAIL_OPEN]: '5x10 6x30' },
+    at: 13,
+    firing: [{ name: 'report.taintkeeper.dev' }],
+  },
+  {
+    why: 'the first calls that fail after a restart of the API server, which had counted others before',
+    alert: 'TaintkeeperCallsFailed',
+    series: { [UP]: '1x10 0x2 1x30', [STARTED]: '0x10 stale _x2 840x30', [FAIL_OPEN]: '5x10 stale _x7 1x20' },
+    at: 22,
+    firing: [{ name: 'report.taintkeeper.dev' }],
+  },
+  {
+    why: 'the first calls that fail at an API server that is new, as after a rollout of control planes',
+    alert: 'TaintkeeperCallsFailed',
+    series: { [UP]: '_x10 1x30', [STARTED]: '_x10 570x30', [FAIL_OPEN]: '_x12 50x30' },
+    at: 14,
+    firing: [{ name: 'report.taintkeeper.dev' }],
+  },
+  {
+    why: 'the first one at one of two API servers',
+    alert: 'TaintkeeperCallsFailed',
+    series: { [UP]: '1x40', [UP_B]: '1x40', [FAIL_OPEN]: '5x40', [FAIL_OPEN_B]: '_x10 1x30' },
+    at: 13,
+    firing: [{ name: 'report.taintkeeper.dev' }],
+  },
+  {
+    why: 'it is over, whether or not it was the first one',
+    alert: 'TaintkeeperCallsFailed',
+    series: { [UP]: '1x40', [FAIL_OPEN]: '5x10 6x30', [FAIL_CLOSED]: '_x10 50x30' },
+    at: 25,
+    firing: [],
+  },
+  ...[12, 16, 21, 25].map((at) => ({
+    why: `a Prometheus that did not scrape the API server before finds old counts: minute ${at}`,
+    alert: 'TaintkeeperCallsFailed',
+    series: { [UP]: '_x10 1x30', [STARTED]: '_x10 -86400x30', [FAIL_OPEN]: '_x10 50x30', [FAIL_CLOSED]: '_x10 50x30' },
+    at,
+    firing: [],
+  })),
+  ...[23, 27, 32, 36].map((at) => ({
+    why: `the same after a pause in which it could not scrape: minute ${at}`,
+    alert: 'TaintkeeperCallsFailed',
+    series: { [UP]: '1x5 0x15 1x30', [STARTED]: '-86400x5 stale _x15 -86400x30', [FAIL_OPEN]: '50x5 stale _x15 50x30' },
+    at,
+    firing: [],
+  })),
+  {
+    why: 'policies refuse, and others fail',
+    alert: 'TaintkeeperCallsFailed',
+    series: { [UP]: '1x40', [DENIED]: '_x5 9+9x40', [OTHER]: '_x5 9+9x40' },
+    at: 12,
     firing: [],
   },
 
@@ -140,6 +223,13 @@ export const ALERT_CASES: readonly AlertCase[] = [
     },
     at: 20,
     firing: [{ ...HERE, result: 'error' }],
+  },
+  {
+    why: 'the first one of a process',
+    alert: 'TaintkeeperRequestsFailing',
+    series: { [`taintkeeper_admission_requests_total{${A}, path="mutate", result="malformed"}`]: '0x10 1x20' },
+    at: 20,
+    firing: [{ ...HERE, result: 'malformed' }],
   },
   {
     why: 'all are answered, also by denials',

@@ -162,6 +162,16 @@ it('policies and certificates show what is in force', async () => {
   expect(await metrics.registry.metrics()).toContain('taintkeeper_build_info{version="1.2.3"} 1');
 });
 
+it('a new process counts no request that it could not judge, so that the first one is an increase', async () => {
+  const text = await createMetrics('1.2.3').registry.getSingleMetricAsString('taintkeeper_admission_requests_total');
+  expect(text.split('\n').filter((line) => !line.startsWith('#'))).toEqual([
+    'taintkeeper_admission_requests_total{path="mutate",result="malformed"} 0',
+    'taintkeeper_admission_requests_total{path="mutate",result="error"} 0',
+    'taintkeeper_admission_requests_total{path="validate",result="malformed"} 0',
+    'taintkeeper_admission_requests_total{path="validate",result="error"} 0',
+  ]);
+});
+
 it('whether policy files were loaded is known only of policies from files', async () => {
   const metrics = createMetrics('1.2.3');
   const loaded = async () =>
