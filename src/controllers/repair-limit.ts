@@ -15,6 +15,13 @@ export interface RepairLimit {
   waitMs(): number;
   /** Notes that the object was written with these fields just now. @returns `TooOften` once, for the repair that reaches the limit */
   written(desired: unknown): 'TooOften' | undefined;
+  /** Notes that the object does not do what is desired, and which difference it has, in words. */
+  differs(difference: string): void;
+  /**
+   * The last such difference, if repairs have reached the limit, and the last one is not two minutes old. It does not end with a repair, which another
+   * writer is about to undo.
+   */
+  conflict(): string | undefined;
 }
 
 export function limitRepairs(): RepairLimit {
@@ -23,6 +30,8 @@ export function limitRepairs(): RepairLimit {
   let lastAt = 0;
   let notBefore = 0;
   let count = 0;
+  let lastRepairAt = 0;
+  let conflict: string | undefined;
   const isRepair = (desired: unknown) => isDeepStrictEqual(last, desired);
 
   return {
@@ -38,10 +47,16 @@ export function limitRepairs(): RepairLimit {
       if (isRepair(desired)) {
         notBefore = now + backOff.next();
         count++;
+        if (now - lastRepairAt > QUIET_MS) conflict = undefined;
+        lastRepairAt = now;
       }
       last = desired;
       lastAt = now;
       return count === REPEATED ? 'TooOften' : undefined;
     },
+    differs(difference) {
+      if (count >= REPEATED) conflict = difference;
+    },
+    conflict: () => (performance.now() - lastRepairAt > QUIET_MS ? undefined : conflict),
   };
 }

@@ -1,4 +1,7 @@
 import { afterAll, beforeAll, expect, it } from 'vitest';
+import type { PolicyObject } from '../../src/cluster/policies/policy-object.ts';
+import { policiesPath } from '../../src/cluster/policies/policy-paths.ts';
+import { conditionOf } from '../../src/policy/reporting/policy-status.ts';
 import { MERGE_PATCH } from '../control-plane/content-types.ts';
 import { describeWithControlPlane } from '../control-plane/describe-with-control-plane.ts';
 import { admin } from '../control-plane/users.ts';
@@ -88,5 +91,16 @@ describeWithControlPlane('an installation that was harmed', {}, (cp) => {
     const pauses = times.slice(1).map((time, n) => time - (times[n] ?? 0));
     for (const [n, ms] of pauses.entries()) expect(ms).toBeGreaterThanOrEqual(SHORTEST_PAUSE_MS * 2 ** n);
     expect(lines().filter(({ msg }) => msg.includes('changed repeatedly by another writer'))).toHaveLength(1);
+    // Also just after a repair.
+    await expect
+      .poll(async () => {
+        const { body } = await cp().request<{ items: Pick<PolicyObject, 'status'>[] }>(
+          admin,
+          'GET',
+          policiesPath('TaintPolicy'),
+        );
+        return body.items.map(({ status }) => conditionOf(status, 'Stalled')?.reason);
+      })
+      .toContain('WebhookConflict');
   });
 });

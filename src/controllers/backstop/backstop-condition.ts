@@ -32,7 +32,7 @@ export type BackstopState =
   | { readonly what: 'NotTranslated'; readonly message: string }
   /** Another writer has created an object of that name. */
   | { readonly what: 'NotOurs'; readonly object: string }
-  /** The object differs from what the policy requires, and no write failed. */
+  /** The object differs from what the policy requires, and no write failed, or another writer makes it differ again and again. */
   | { readonly what: 'Conflict'; readonly object: string }
   /** The API server refused them as invalid, or answered with an error. */
   | { readonly what: 'Refused'; readonly message: string }

@@ -83,7 +83,10 @@ export async function applyNatives(
       fault = noted(error as Error);
     }
     const differing = desired.find((one) => !decidesAs(one, present.get(titleOf(one))));
-    if (differing) return fault ? stateOfFault(fault) : { what: 'Conflict', object: titleOf(differing) };
+    if (differing) writer.differs(differing);
+    if (differing && fault) return stateOfFault(fault);
+    const inConflict = differing ?? desired.find(writer.isInConflict);
+    if (inConflict) return { what: 'Conflict', object: titleOf(inConflict) };
     const stored = desired.flatMap((one) => present.get(titleOf(one)) ?? []);
     return stateOf(stored, limits);
   }

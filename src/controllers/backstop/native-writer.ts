@@ -31,6 +31,10 @@ export interface NativeWriter {
    * @throws ApiError
    */
   remove(found: NativeObject, versions: NativeVersions): Promise<number | undefined>;
+  /** Notes that the stored object decides otherwise than desired. */
+  differs(desired: DesiredNative): void;
+  /** Whether another writer makes the object decide otherwise again and again, also just after a repair. */
+  isInConflict(desired: DesiredNative): boolean;
 }
 
 /** Another writer has created an object of that name. */
@@ -56,6 +60,8 @@ export function nativeWriter(client: ApiClient, log: Logger): NativeWriter {
       limits.delete(titleOf(found));
       return undefined;
     },
+    differs: (desired) => limitOf(desired).differs(titleOf(desired)),
+    isInConflict: (desired) => limitOf(desired).conflict() !== undefined,
   };
 
   /** @returns undefined if an object of that name exists */

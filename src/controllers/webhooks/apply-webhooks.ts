@@ -65,7 +65,7 @@ export async function applyWebhooks(needed: PolicyNeeds, context: WebhookRunCont
     } finally {
       const { versions } = needed;
       const isRegistered = registered.observe(phase, stored.get(phase), { versions, webhooks: enforcing(webhooks) });
-      if (!isRegistered) differences.push(writer.difference(phase));
+      if (!isRegistered) differences.push(writer.differs(phase));
     }
   }
 }

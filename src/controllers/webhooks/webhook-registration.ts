@@ -7,11 +7,12 @@ import type { ApiClient } from '../../cluster/client/api-client.ts';
 import type { ServiceRef } from '../../cluster/installation/service-ref.ts';
 import type { ClusterPolicies } from '../../cluster/policies/policies.ts';
 import { versionInForce } from '../../cluster/policies/policy-object.ts';
+import type { PolicyKind } from '../../policy/policy.ts';
 import { reported } from '../../policy/reporting/status-conditions.ts';
 import { orAborted } from '../../runtime/abort.ts';
 import { createSubject, type Source } from '../../runtime/source.ts';
 import { type Controller, POLICIES_GATHER_MS, type Run, startControllerReconciler } from '../controller.ts';
-import type { Reports } from '../reports.ts';
+import type { Reports, StalledProblem } from '../reports.ts';
 import { applyWebhooks } from './apply-webhooks.ts';
 import { carriedCas } from './carried-cas.ts';
 import { followPolicies } from './followed-entries.ts';
@@ -70,9 +71,19 @@ export function startWebhookRegistration(run: Run, options: WebhookRegistrationO
   reports.add('webhooks', {
     changes,
     ready: attempted.promise,
+    problems() {
+      const conflict = writer.conflict();
+      if (conflict === undefined) return [];
+      const message = `the webhook is registered for the policy only at times: ${conflict}. taintkeeper restores it within a minute`;
+      return policies
+        .objects()
+        .filter(({ inForce }) => inForce)
+        .flatMap(({ kind, name }): StalledProblem[] =>
+          needsWebhooks(kind) ? [{ kind, policy: name, reason: 'WebhookConflict', message }] : [],
+        );
+    },
     conditions(policy) {
-      // Native policies enforce a TolerationRestriction, and the leader a RecoveryPolicy.
-      if (policy.kind === 'TolerationRestriction' || policy.kind === 'RecoveryPolicy') return [];
+      if (!needsWebhooks(policy.kind)) return [];
       const why = check.unverified();
       const message = `the webhook was registered without a call over its Service: ${why}`;
       const reason = 'ServiceNotReachable';
@@ -121,6 +132,11 @@ export function startWebhookRegistration(run: Run, options: WebhookRegistrationO
     const { bundle, ca } = certificates.current();
     return carried.merge(bundle, secret !== undefined || ca !== undefined);
   }
+}
+
+/** Native policies enforce a TolerationRestriction, and the leader a RecoveryPolicy. */
+function needsWebhooks(kind: PolicyKind): kind is 'TaintPolicy' | 'TolerationPolicy' {
+  return kind !== 'TolerationRestriction' && kind !== 'RecoveryPolicy';
 }
 
 /**

@@ -54,8 +54,10 @@ export interface WebhookWriter {
     webhooks: readonly Webhook[],
     bundle: string | undefined,
   ): Promise<number | undefined>;
-  /** The problem that a stored configuration has other webhooks than were written. */
-  difference(phase: ConfigurationPhase): string;
+  /** Notes that the stored configuration does not have the webhooks that were written. @returns that problem */
+  differs(phase: ConfigurationPhase): string;
+  /** The problem that another writer changes webhooks again and again. Undefined if none does. */
+  conflict(): string | undefined;
 }
 
 export function webhookWriter(options: WebhookWriterOptions): WebhookWriter {
@@ -84,10 +86,13 @@ export function webhookWriter(options: WebhookWriterOptions): WebhookWriter {
       stored.written(phase, object);
       return waitMs;
     },
-    difference(phase) {
+    differs(phase) {
       const writer = otherWriter(stored.get(phase));
-      return `another writer changes ${CONFIGURATIONS[phase].kind} ${CONFIGURATION_NAME}: ${writer}`;
+      const problem = `another writer changes ${CONFIGURATIONS[phase].kind} ${CONFIGURATION_NAME}: ${writer}`;
+      repairs[phase].differs(problem);
+      return problem;
     },
+    conflict: () => repairs.mutate.conflict() ?? repairs.validate.conflict(),
   };
 
   async function create(

@@ -156,6 +156,13 @@ export const CONDITIONS = {
         next: 'run the version of taintkeeper that the CustomResourceDefinitions belong to, or remove the fields',
         word: 'in force, in part',
       },
+      WebhookConflict: {
+        meaning:
+          'Another writer changes the webhook configurations again and again, so the policy is in force only at times. The leader restores them, after pauses of up ' +
+          'to a minute. The condition remains until two minutes after the last repair, and `Ready` says what the API server has stored.',
+        next: 'stop the writer that the message names, or that managedFields of the configuration name',
+        word: 'in force, at times',
+      },
       NotPermitted: { meaning: 'The policy asks for something that taintkeeper may not do.', next: GRANT },
       NotListed: {
         meaning:

@@ -571,6 +571,33 @@ describe('InForce says what the API server has stored', () => {
     expect(conditionOf()).toMatchObject({ status: 'True', reason: 'InForce' });
   });
 
+  it('a policy whose repairs are undone again and again is not in force, also just after a repair', async () => {
+    stopClock();
+    const api = nativeApi();
+    const { reconcile, conditionOf, problems } = controller(api);
+    await reconcile();
+    const repairs = () => api.writes.filter((one) => one === `PUT ${POLICY}`).length;
+    while (repairs() < 5) {
+      changeIn(api, POLICY, narrowPolicy);
+      vi.advanceTimersByTime(60_000);
+      await reconcile();
+    }
+    expect(problems()).toEqual([]);
+    changeIn(api, POLICY, narrowPolicy);
+    await reconcile();
+    vi.advanceTimersByTime(60_000);
+    await reconcile();
+    expect(repairs()).toBe(6);
+    expect(conditionOf()).toMatchObject({
+      ...{ status: 'False', reason: 'Conflict' },
+      message: expect.stringContaining('another writer changes ValidatingAdmissionPolicy a.protect.taintkeeper.dev'),
+    });
+    expect(problems()).toHaveLength(1);
+    vi.advanceTimersByTime(121_000);
+    await reconcile();
+    expect(conditionOf()).toMatchObject({ status: 'True', reason: 'InForce' });
+  });
+
   it('after a conflict it is read anew, and until then it is not in force', async () => {
     const api = nativeApi();
     const { reconcile, conditionOf } = controller(api);

@@ -110,7 +110,8 @@ function startRegistration(
   const policies = {
     latest: snapshot(''),
     snapshot: () => policies.latest,
-    objects: () => [] as PolicyObject[],
+    present: [] as PolicyObject[],
+    objects: () => policies.present,
     changes: createSubject(),
   };
   const certificateChanges = createSubject();
@@ -300,11 +301,29 @@ describe('Ready of a policy says what the API server has stored', () => {
     expect(rig.names('validate')).toContain('protect.taintkeeper.dev');
   });
 
-  it.each<{ why: string; phase?: Phase; change: typeof narrow; found?: unknown[] }>([
+  /** How a policy that is registered only at times is reported until the other writer stops. */
+  const conflict = (message: string) => [
+    {
+      kind: 'TaintPolicy',
+      policy: 'restore',
+      reason: 'WebhookConflict',
+      message: `the webhook is registered for the policy only at times: another writer changes ${message}. taintkeeper restores it within a minute`,
+    },
+  ];
+
+  it.each<{ why: string; phase?: Phase; change: typeof narrow; found?: unknown[]; problems?: unknown[] }>([
     {
       why: 'fewer requests match',
       change: narrow,
       found: notRegistered('another writer changes MutatingWebhookConfiguration taintkeeper: see its managedFields'),
+      problems: conflict('MutatingWebhookConfiguration taintkeeper: see its managedFields'),
+    },
+    {
+      why: 'they are called in fewer cases, by the webhooks that validate',
+      phase: 'validate',
+      change: narrow,
+      found: notRegistered('another writer changes ValidatingWebhookConfiguration taintkeeper: see its managedFields'),
+      problems: conflict('ValidatingWebhookConfiguration taintkeeper: see its managedFields'),
     },
     {
       why: 'the webhooks of another installation are in their place',
@@ -314,6 +333,9 @@ describe('Ready of a policy says what the API server has stored', () => {
         webhooks: [{ name: 'restore.taintkeeper.dev', clientConfig: { service: { namespace: 'b', name: 'c' } } }],
       }),
       found: notRegistered('taintkeeper: by the installation in namespace b, of which there may be only one'),
+      problems: conflict(
+        'MutatingWebhookConfiguration taintkeeper: by the installation in namespace b, of which there may be only one in a cluster',
+      ),
     },
     {
       why: 'labels do not change what the API server calls',
@@ -337,21 +359,45 @@ describe('Ready of a policy says what the API server has stored', () => {
         webhooks: configuration?.webhooks?.filter(({ name }) => name !== 'warn.taintkeeper.dev') ?? [],
       }),
     },
-  ])('while another writer undoes each repair: $why', async ({ phase = 'mutate', change, found = [] }) => {
-    let isUndoing = false;
-    const undo = () => rig.store(phase, change(rig.registered.get(phase)));
-    const rig = await start(() => {
-      if (isUndoing) setImmediate(undo);
-      return undefined;
-    });
-    const reported: unknown[] = [];
-    rig.reports.changes.subscribe(() => reported.push(rig.reports.conditions(kept)));
-    isUndoing = true;
-    undo();
-    await expect.poll(() => rig.writes.filter((one) => one === `PUT ${phase}`).length).toBeGreaterThan(3);
-    expect(reported.flat().slice(0, 1)).toEqual(found);
-    isUndoing = false;
+  ])(
+    'while another writer undoes each repair: $why',
+    async ({ phase = 'mutate', change, found = [], problems = [] }) => {
+      let isUndoing = false;
+      const undo = () => rig.store(phase, change(rig.registered.get(phase)));
+      const rig = await start(() => {
+        if (isUndoing) setImmediate(undo);
+        return undefined;
+      });
+      const reported: unknown[] = [];
+      rig.reports.changes.subscribe(() => reported.push(rig.reports.conditions(kept)));
+      // Those of a kind without webhooks, and those of which nothing is in force, have no part in it.
+      rig.policies.present = [
+        { ...kept, kind: 'TaintPolicy', name: 'restore' },
+        { ...kept, kind: 'RecoveryPolicy', name: 'recover' },
+      ];
+      isUndoing = true;
+      undo();
+      const repairs = () => rig.writes.filter((one) => one === `PUT ${phase}`).length;
+      await expect.poll(repairs).toBeGreaterThan(3);
+      expect(reported.flat().slice(0, 1)).toEqual(found);
+      expect(rig.reports.problems()).toEqual([]);
+      await expect.poll(repairs).toBeGreaterThan(6);
+      expect(rig.reports.problems()).toEqual(problems);
+      isUndoing = false;
+      await expect.poll(() => rig.reports.conditions(kept)).toEqual([]);
+      // The repair that lasts looks like the ones before it.
+      expect(rig.reports.problems()).toEqual(problems);
+    },
+  );
+
+  it('one edit of another writer that is repaired at once is no conflict', async () => {
+    const rig = await start();
+    rig.policies.present = [{ ...kept, kind: 'TaintPolicy', name: 'restore' }];
+    const before = rig.writes.length;
+    rig.store('mutate', narrow(rig.registered.get('mutate')));
+    await expect.poll(() => rig.writes.length).toBe(before + 1);
     await expect.poll(() => rig.reports.conditions(kept)).toEqual([]);
+    expect(rig.reports.problems()).toEqual([]);
   });
 
   it('an admission plugin that changes what is written keeps the policy from being Ready', async () => {

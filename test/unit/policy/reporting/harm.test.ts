@@ -99,6 +99,7 @@ it.each<{ condition: readonly [type: string, status: string, reason: string]; ha
   { condition: ['Ready', 'False', 'NotRegistered'], harm: 'NotInForce' },
   { condition: ['Ready', 'False', 'EarlierInForce'], harm: 'Stalled' },
   { condition: ['Stalled', 'True', 'UnknownFields'], harm: 'NotInForce' },
+  { condition: ['Stalled', 'True', 'WebhookConflict'], harm: 'NotInForce' },
   { condition: ['Stalled', 'True', 'WouldEvictPods'], harm: 'Missing' },
   { condition: ['Stalled', 'True', 'RequiredValuesDiffer'], harm: 'Missing' },
   { condition: ['Stalled', 'True', 'RepairRefused'], harm: 'Missing' },
