@@ -41,7 +41,7 @@ const ANNOTATIONS: Readonly<Record<string, AnnotationMeaning>> = {
     on: 'Node',
     by: `the webhook, when the Node is created; ${LEADER}`,
     meaning:
-      '`BOOTID`, or `BOOTID TIME`: the boot of the node for which the startup taints of [`afterReboot: SetAgain`](../startup-taints.md#afterreboot-setagain) were set. With a time, the leader set them then, after a reboot.',
+      '`BOOTID`, or `BOOTID TIME`: the boot of the node for which the startup taints of [`afterReboot: SetAgain`](../startup-taints.md#afterreboot-setagain) were set. With a time, the leader set them then, after a reboot. Ten seconds after the last policy that sets them again on the node has ended, the leader deletes it.',
   },
   'tolerations-added': {
     on: 'DaemonSet',

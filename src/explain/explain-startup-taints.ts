@@ -31,6 +31,7 @@ export function explainStartupTaints(
   const step = startupStep(node, policies, {
     blockers: ({ parts }, startup) => startupBlockers(parts, node, sources, startup),
     tracked: [],
+    unusedRecord: undefined,
     unstored: [],
     isComplete: true,
     now: 0,

@@ -32,6 +32,6 @@ export interface StoredNode extends NodeView, NodeStatus, NodeBoot {
 
 /** The fields of a Node that mutation or the leader sets. The others stay unchanged. */
 export interface DesiredNode extends Pick<NodeView, 'taints' | 'allowRemoval'> {
-  /** The boot for which its startup taints are set. Absent if the annotation stays unchanged. */
-  readonly startupBoot?: StartupBoot;
+  /** The boot for which its startup taints are set. Null if the annotation is deleted, absent if it stays unchanged. */
+  readonly startupBoot?: StartupBoot | null;
 }

@@ -83,7 +83,12 @@ export function patchNode({ metadata, spec }: NodeObject, desired: DesiredNode):
     { name: ALLOW_REMOVAL_ANNOTATION, value: desired.allowRemoval },
     ...(desired.startupBoot === undefined
       ? []
-      : [{ name: STARTUP_BOOT_ANNOTATION, value: formatStartupBoot(desired.startupBoot) }]),
+      : [
+          {
+            name: STARTUP_BOOT_ANNOTATION,
+            value: desired.startupBoot === null ? undefined : formatStartupBoot(desired.startupBoot),
+          },
+        ]),
   ];
   return [...patchTaints(spec, desired.taints), ...patchAnnotations(metadata, annotations)];
 }

@@ -290,8 +290,9 @@ describeWithControlPlane('a random sequence of requests, policies, outages and l
       [leader] = after.leaders;
     };
     pass(Math.max(0, now - model.now));
-    const goes = [...(leader?.memories.values() ?? [])].some(({ tracked }) =>
-      tracked.some(({ undeclaredSince }) => undeclaredSince !== undefined),
+    const goes = [...(leader?.memories.values() ?? [])].some(
+      ({ tracked, unusedRecord }) =>
+        typeof unusedRecord === 'number' || tracked.some(({ undeclaredSince }) => undeclaredSince !== undefined),
     );
     if (goes) pass(POLICY_GONE_MS);
   }

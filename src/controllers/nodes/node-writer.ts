@@ -92,7 +92,7 @@ function patchOf(
 ): object {
   const annotations = {
     ...(allowRemoval === value.allowRemoval ? {} : { [ALLOW_REMOVAL_ANNOTATION]: allowRemoval ?? null }),
-    ...(startupBoot === undefined ? {} : { [STARTUP_BOOT_ANNOTATION]: formatStartupBoot(startupBoot) }),
+    ...(startupBoot === undefined ? {} : { [STARTUP_BOOT_ANNOTATION]: startupBoot && formatStartupBoot(startupBoot) }),
   };
   const spec = taints === value.taints ? {} : { spec: { taints } };
   return { metadata: { uid, resourceVersion, annotations }, ...spec };

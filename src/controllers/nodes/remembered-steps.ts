@@ -11,7 +11,7 @@ import { turnQueue } from '../../runtime/turn-queue.ts';
 import type { PerNode } from './per-node.ts';
 import type { StartupWaits } from './startup/startup-waits.ts';
 
-/** Five boots a second are written of those that a list shows: a policy that is new, or was created again, may concern each node of the cluster. */
+/** Five boots a second are written or deleted, apart from reboots that the watch shows: a policy that is new, or was deleted, may concern each node of the cluster. */
 const BOOT_WRITES_MS = 200;
 
 export interface RememberedStepsOptions {

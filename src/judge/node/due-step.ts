@@ -3,7 +3,7 @@ import type { BootChange } from '../startup/reboot.ts';
 import { rebootTaints, type StartupFacts, type StartupStep } from '../startup/startup-step.ts';
 import { type RecordedReboots, rebootsPausedForMs } from './recorded-reboots.ts';
 
-/** When the boot of a Node may be written: the leader writes only some in each second. */
+/** When the boot of a Node may be written or deleted: the leader writes only some in each second. */
 export interface BootDelay {
   /**
    * In how many milliseconds the boot of the node may be written; 0 for at once, which is the default. Called only if there is something to write, and

@@ -42,6 +42,7 @@ export function memoryAfterWrite(
   return {
     ...changed,
     expired: expiredAfterWrite(memory.expired, expired, now),
+    unusedRecord: startup.boot?.kind === 'Delete' ? 'Deleted' : changed.unusedRecord,
     unstored: unstoredAfterWrite(changed.unstored, sent, unstored),
   };
 }

@@ -1,4 +1,5 @@
 import type { TrackedTaint } from '../startup/abandoned-taints.ts';
+import type { UnusedRecord } from '../startup/unused-record.ts';
 import type { RecordedReboots } from './recorded-reboots.ts';
 import { NO_TIMES, type TaintTimes } from './taint-times.ts';
 import { NO_CONFLICTS, type OwnChanges } from './undone-changes.ts';
@@ -7,7 +8,7 @@ import type { UnstoredTaints } from './unstored-taints.ts';
 /**
  * What the leader knows of a Node and no object says. A new leader begins with none, and losing it is harmless: a conflict is found again after three
  * changes, an entry stays for another hour or until a user deletes it, a startup taint of a deleted policy stays until a user removes it, and one that was not
- * stored after a reboot is not sent once more. All times are in milliseconds of the monotonic clock.
+ * stored after a reboot is not sent once more, and an unused record of a boot stays for another ten seconds. All times are in milliseconds of the monotonic clock.
  *
  * Each step of a Node begins with the memory of the last one. Afterwards the memory is {@link NodeStep.memoryIfUnwritten}, and once the step is written,
  * what {@link memoryAfterWrite} makes of that.
@@ -24,6 +25,7 @@ export interface NodeMemory extends OwnChanges, RecordedReboots {
   readonly expired: TaintTimes;
   /** The startup taints that the leader has seen on the Node, by a policy. */
   readonly tracked: readonly TrackedTaint[];
+  readonly unusedRecord: UnusedRecord;
   /** Undefined for none. */
   readonly unstored: UnstoredTaints | undefined;
 }
@@ -40,13 +42,14 @@ export function newMemory(uid: string): NodeMemory {
     expired: NO_TIMES,
     reboots: NO_REBOOTS,
     tracked: [],
+    unusedRecord: undefined,
     unstored: undefined,
   };
 }
 
 /** Whether it says nothing, and need not be kept. */
 export function isBlank(memory: NodeMemory): boolean {
-  const { changes, conflicts, carriedWithEntry, expired, reboots, tracked, unstored } = memory;
+  const { changes, conflicts, carriedWithEntry, expired, reboots, tracked, unusedRecord, unstored } = memory;
   const sizes = [
     changes.length,
     conflicts.size,
@@ -55,5 +58,5 @@ export function isBlank(memory: NodeMemory): boolean {
     reboots.length,
     tracked.length,
   ];
-  return sizes.every((size) => size === 0) && unstored === undefined;
+  return sizes.every((size) => size === 0) && unusedRecord === undefined && unstored === undefined;
 }

@@ -6,6 +6,7 @@ import { type NodeDrift, nodeDrift } from '../node-drift.ts';
 import type { DesiredNode, StoredNode } from '../node-view.ts';
 import { settlesInMs, withOwnReboot } from '../startup/reboot.ts';
 import { type StartupFacts, type StartupStep, startupStep } from '../startup/startup-step.ts';
+import { deletedAt } from '../startup/unused-record.ts';
 import { type BootDelay, type ConflictingChange, dueStep } from './due-step.ts';
 import { entryChanges, entryEndsAt } from './entry-changes.ts';
 import type { WrittenChange, WrittenStep } from './memory-after-write.ts';
@@ -15,7 +16,7 @@ import { conflictChangesInMs, conflictsNow, isAsWritten, isInConflict } from './
 import { stillUnstored, unstoredIn } from './unstored-taints.ts';
 
 /** What a step depends on besides the Node and what the leader knows of it. */
-export interface StepFacts extends Omit<StartupFacts, 'tracked' | 'unstored'>, BootDelay {
+export interface StepFacts extends Omit<StartupFacts, 'tracked' | 'unusedRecord' | 'unstored'>, BootDelay {
   readonly policies: readonly CompiledTaintPolicy[];
 }
 
@@ -26,7 +27,7 @@ export interface NodeStep extends WrittenStep {
   readonly startup: StartupStep;
   /** The startup taints that the leader leaves alone, because another writer undoes its change repeatedly, or the boot ID changes back and forth. */
   readonly leftAlone: readonly ConflictingChange[];
-  /** Whether the boot of the node is to be written, now or later. */
+  /** Whether the boot of the node is to be written or deleted, now or later. */
   readonly hasBootToWrite: boolean;
   /** The node as it should be made; undefined when there is nothing to do. */
   readonly desired: DesiredNode | undefined;
@@ -52,6 +53,7 @@ export function nodeStep(node: StoredNode, before: NodeMemory | undefined, facts
   const complete = startupStep(rebooted, policies, {
     ...facts,
     tracked: known.tracked,
+    unusedRecord: known.unusedRecord,
     unstored: stillUnstored(known.unstored, node),
   });
   const { due, conflicting, paused, bootInMs } = dueStep(complete, known, isUndoneByOther, facts);
@@ -64,6 +66,7 @@ export function nodeStep(node: StoredNode, before: NodeMemory | undefined, facts
     conflicts: conflictsNow(known, [...conflictsOf(drift), ...conflicting.flatMap(forEachPolicy)], now),
     carriedWithEntry,
     tracked: startup.tracked,
+    unusedRecord: startup.unusedRecord,
     unstored: unstoredIn(node.bootId, startup.stillDue),
   };
   return {
@@ -118,6 +121,7 @@ function nextChangeInMs(
   { waiting }: StartupStep,
   { now, bootInMs, settlingMs }: Delays,
 ): number | undefined {
+  const deletionAt = deletedAt(memory.unusedRecord);
   const timers = [
     ...memory.carriedWithEntry.map((one) => entryEndsAt(one, memory) - now),
     ...Array.from(memory.conflicts.values(), ({ taint }) => conflictChangesInMs(memory, taint, now)),
@@ -127,6 +131,7 @@ function nextChangeInMs(
       setsAgain ? settlingMs : undefined,
     ]),
     bootInMs,
+    deletionAt === undefined ? undefined : deletionAt - now,
     ...memory.tracked.map(({ undeclaredSince }) =>
       undeclaredSince === undefined ? undefined : undeclaredSince + POLICY_GONE_MS - now,
     ),

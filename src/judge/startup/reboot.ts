@@ -33,7 +33,12 @@ export function bootStateOf({ bootId, startupBoot }: NodeBoot): BootState {
 }
 
 /** What the leader has to write of the boot of a Node. */
-export interface BootChange {
+export type BootChange =
+  | RecordedBoot
+  /** No policy uses the annotation any more. */
+  | { readonly kind: 'Delete'; readonly startupBoot: null };
+
+export interface RecordedBoot {
   /** `Adopt`: which boot it is, and no taint: whether the node has rebooted is not known. `SetAgain`: the boot, with its missing taints. */
   readonly kind: 'Adopt' | 'SetAgain';
   readonly startupBoot: StartupBoot;
@@ -43,7 +48,7 @@ export interface BootChange {
  * The change of the annotation of a Node that has startup taints of `afterReboot: SetAgain`; undefined for none.
  * @param apiTime the time of the API server, in milliseconds since the epoch
  */
-export function bootChange(node: NodeBoot, apiTime: number): BootChange | undefined {
+export function bootChange(node: NodeBoot, apiTime: number): RecordedBoot | undefined {
   const { bootId } = node;
   if (bootId === undefined) return undefined;
   switch (bootStateOf(node)) {

@@ -25,6 +25,7 @@ import {
   startupRequirements,
   startupTaintsOf,
 } from './startup-requirement.ts';
+import { isDueToDelete, type UnusedRecord, unusedRecordOf } from './unused-record.ts';
 import type { WaitingTaint } from './waiting-taint.ts';
 
 /** For how long after its creation a node gets a startup taint late, in milliseconds. Nodes register while the webhook is unavailable. */
@@ -38,6 +39,8 @@ export interface StartupFacts {
   readonly blockers: (requirement: StartupRequirement, startup: StartupTaints) => readonly Blocker[];
   /** What {@link StartupStep.tracked} was before. */
   readonly tracked: readonly TrackedTaint[];
+  /** What {@link StartupStep.unusedRecord} was before. */
+  readonly unusedRecord: UnusedRecord;
   /** The taints that the leader set again after the last reboot, that the API server did not store, and that are still missing. */
   readonly unstored: readonly Taint[];
   /** Whether all policies could be read: one that could not may have the taint. */
@@ -55,8 +58,9 @@ export interface StartupStep {
   readonly needEntry: readonly Pick<RemovableTaint, 'taint' | 'policyNames'>[];
   /** The taints to set on the node, which is registering, lacks them and is not ready. How it lost them is not known. */
   readonly toSetLate: readonly StartupRequirement[];
-  /** What to record of the boot of the node, in the same write as {@link toSetAgain}. */
+  /** What to record of the boot of the node, in the same write as {@link toSetAgain}; or that no policy has used the record for ten seconds. */
   readonly boot: BootChange | undefined;
+  readonly unusedRecord: UnusedRecord;
   /** The taints to set on the node again, because it has rebooted: with the record of the boot, or later if the API server did not store them. */
   readonly toSetAgain: readonly StartupRequirement[];
   /** Those of {@link StartupFacts.unstored} that would still have to wait. Once `readyWhen` has held, a taint of this boot is not set again. */
@@ -79,6 +83,7 @@ const NOTHING: StartupStep = {
   needEntry: [],
   toSetLate: [],
   boot: undefined,
+  unusedRecord: undefined,
   toSetAgain: [],
   stillDue: [],
   waiting: [],
@@ -92,7 +97,7 @@ const NOTHING: StartupStep = {
  * With `--audit`, no taint is set, and those that are on nodes are removed all the same: nothing else would remove them.
  *
  * The boot of a node is recorded for `afterReboot: SetAgain` also where its taints are not set again, because another policy protects them or an entry
- * keeps them off: once that ends, the node has run for long.
+ * keeps them off: once that ends, the node has run for long. Where no policy uses the record any more, it is deleted, also with `--audit`.
  */
 export function startupStep(
   node: StoredNode,
@@ -102,13 +107,14 @@ export function startupStep(
   const inAnyMode = selectingPolicies(policies, node.labels);
   const enforcing = enforcedWithoutAuditAmong(inAnyMode);
   const requirements = startupRequirements(enforcing);
-  if (requirements.length + facts.tracked.length === 0) return NOTHING;
+  const unusedRecord = unusedRecordOf(node, requirements, facts);
+  if (requirements.length + facts.tracked.length === 0 && unusedRecord === undefined) return NOTHING;
   const valueByTaint = valuesOf(node.taints);
   const carriedRequirements = carriedAmong(requirements, valueByTaint, enforcing);
   const startup = startupTaintsOf(carriedRequirements, enforcing);
   const situation: Situation = { node, enforcing, valueByTaint, startup, facts };
   const settable = startupRequirements(enforcedAmong(inAnyMode));
-  const boot = [...settable, ...carriedRequirements].some(followsBoot) ? bootChange(node, facts.apiTime) : undefined;
+  const boot = bootChangeFor([...settable, ...carriedRequirements], unusedRecord, situation);
   const missing = settable.filter((requirement) => isMissing(requirement, situation));
   const stillDue = missing.filter((requirement) => isStillDue(requirement, situation));
   const isDueAgain = (requirement: StartupRequirement) =>
@@ -124,6 +130,7 @@ export function startupStep(
     needEntry: abandoned.needEntry,
     toSetLate: missing.filter((requirement) => !isDueAgain(requirement) && isSetLate(requirement, situation)),
     boot,
+    unusedRecord,
     toSetAgain: missing.filter((requirement) => isDueAgain(requirement) && !isKeptOff(requirement, situation)),
     stillDue: stillDue.map(({ taint }) => taint),
     waiting,
@@ -144,6 +151,15 @@ interface Situation {
   readonly valueByTaint: ReadonlyMap<string, string>;
   readonly startup: StartupTaints;
   readonly facts: StartupFacts;
+}
+
+function bootChangeFor(
+  requirements: readonly StartupRequirement[],
+  unusedRecord: UnusedRecord,
+  { node, facts }: Situation,
+): BootChange | undefined {
+  if (requirements.some(followsBoot)) return bootChange(node, facts.apiTime);
+  return isDueToDelete(unusedRecord, facts.now) ? { kind: 'Delete', startupBoot: null } : undefined;
 }
 
 /** Whether the boot of the node is recorded for it. */

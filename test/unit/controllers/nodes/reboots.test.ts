@@ -28,7 +28,7 @@ afterEach(() => void vi.useRealTimers());
 
 it.each([
   { why: 'nodes without a record, under a new policy: no taint', startupBoot: undefined, taints: 0 },
-  { why: 'records of earlier boots, under a policy that was created again', startupBoot: { bootId: 'A' }, taints: 1 },
+  { why: 'records of earlier boots, which no leader has seen', startupBoot: { bootId: 'A' }, taints: 1 },
 ])('writes five boots a second of those that a list shows: $why', async ({ startupBoot, taints }) => {
   const value = { bootId: 'B', ...(startupBoot ? { startupBoot } : {}) };
   const { writes } = startRepair(
@@ -252,5 +252,54 @@ describe('a node that needs no turn any more gives its place to those behind it'
     change('last', { bootId: 'B', resources: ['example.com/gpu'] });
     await vi.advanceTimersByTimeAsync(1_000);
     expect(writes.some(({ name }) => name === 'last')).toBe(true);
+  });
+});
+
+describe('a policy that is new on nodes with the record of an earlier policy', () => {
+  const OTHER: Policies = {
+    q: { mode: 'Restore', taints: [{ ...RULE, key: 'example.com/storage' }] },
+  };
+
+  it.each<{ why: string; ended: Policies }>([
+    { why: 'deleted', ended: {} },
+    { why: 'set to Audit', ended: { p: { ...POLICIES.p, mode: 'Audit' } as Policies[string] } },
+    {
+      why: 'changed to Ignore',
+      ended: { p: { mode: 'Restore', taints: [{ ...RULE, afterReboot: 'Ignore' }] } },
+    },
+  ])('taints no running node that rebooted in between: the earlier one was $why', async ({ ended }) => {
+    const { writes, change, setPolicies, taintsOf } = startRepair(POLICIES, [
+      entry('n1', { bootId: 'A', startupBoot: { bootId: 'A' }, ready: true }),
+    ]);
+    await vi.advanceTimersByTimeAsync(1_000);
+    setPolicies(ended);
+    await vi.advanceTimersByTimeAsync(9_500);
+    expect(writes).toEqual([]);
+    await vi.advanceTimersByTimeAsync(1_000);
+    expect(writes.map(({ patch }) => patch)).toMatchObject([{ metadata: { annotations: { [ANNOTATION]: null } } }]);
+    change('n1', { bootId: 'B' });
+    await vi.advanceTimersByTimeAsync(60_000);
+    expect(writes).toHaveLength(1);
+    setPolicies(OTHER);
+    await vi.advanceTimersByTimeAsync(60_000);
+    expect(taintsOf('n1')).toEqual([]);
+    expect(writes.at(-1)?.patch.metadata.annotations).toEqual({ [ANNOTATION]: 'B' });
+    expect(writes).toHaveLength(2);
+  });
+
+  it('the records are deleted at five nodes a second, also by a leader that starts after the policy has ended', async () => {
+    const value = { bootId: 'A', startupBoot: { bootId: 'A' } };
+    const { writes } = startRepair({}, [
+      ...named(100).map((name) => entry(name, value)),
+      entry('none', { bootId: 'A' }),
+    ]);
+    await vi.advanceTimersByTimeAsync(9_900);
+    expect(writes).toEqual([]);
+    await vi.advanceTimersByTimeAsync(5_000);
+    expect(writes.length).toBeGreaterThanOrEqual(20);
+    expect(writes.length).toBeLessThanOrEqual(27);
+    await vi.advanceTimersByTimeAsync(600_000);
+    expect(writes).toHaveLength(100);
+    expect(writes.some(({ name }) => name === 'none')).toBe(false);
   });
 });

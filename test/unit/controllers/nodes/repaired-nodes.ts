@@ -130,7 +130,7 @@ export function startRepair(
       const changed = {
         ...(taints === undefined || isDeepStrictEqual(taints, node.value.taints) ? {} : { taints }),
         ...(allowRemoval === undefined ? {} : { allowRemoval: allowRemoval ?? undefined }),
-        ...(startupBoot === undefined ? {} : { startupBoot }),
+        ...(boot === undefined ? {} : ({ startupBoot } as Partial<ClusterNode>)),
       };
       // The API server stores no new version of an object that is left as it was.
       if (Object.keys(changed).length > 0) change(name, changed);

@@ -130,6 +130,11 @@ export function setsAgain({ untilReady }: Declared, taint: Taint): boolean {
   return untilReady.some((one) => one.setsAgain && identityOf(one.taint) === identityOf(taint));
 }
 
+/** Whether a policy uses the annotation with the boot of the node. */
+export function usesRecord({ untilReady }: Declared): boolean {
+  return untilReady.some((one) => one.setsAgain);
+}
+
 /** Whether all policies of a startup taint of this identity have given up on a node that is not ready. */
 export function isGivenUp(says: Declared, taint: Taint, node: StoredNode, now: number): boolean {
   const alike = says.untilReady.filter((one) => identityOf(one.taint) === identityOf(taint));

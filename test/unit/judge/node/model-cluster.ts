@@ -74,7 +74,7 @@ export function register(
     ...change,
   };
   const decision = isWebhookUp ? judgeNode({ phase: 'mutate', requester, node }, policies) : undefined;
-  const stored = decision?.action === 'patch' ? { ...node, ...decision.desired } : node;
+  const stored = decision?.action === 'patch' ? withDesired(node, decision.desired) : node;
   return { ...withNode(cluster, stored), registrations: registrations + 1 };
 }
 
@@ -83,16 +83,23 @@ export function update(
   { policies, isWebhookUp }: Pick<ModelCluster, 'policies' | 'isWebhookUp'>,
   requester: Requester,
   oldNode: StoredNode,
-  change: NodeChange,
+  change: NodeChange | DesiredNode,
 ): StoredNode | undefined {
-  const asked = { ...oldNode, ...change };
+  const asked = withDesired(oldNode, change);
   const mutation = isWebhookUp ? judgeNode({ phase: 'mutate', requester, oldNode, node: asked }, policies) : undefined;
-  const node = mutation?.action === 'patch' ? { ...asked, ...mutation.desired } : asked;
+  const node = mutation?.action === 'patch' ? withDesired(asked, mutation.desired) : asked;
   // Without an answer, the webhooks of policies that fail closed refuse what those policies protect. Mutation fails open.
   const judging = isWebhookUp
     ? policies
     : { ...policies, taintPolicies: policies.taintPolicies.filter(({ failurePolicy }) => failurePolicy === 'Fail') };
   return judgeNode({ phase: 'validate', requester, oldNode, node }, judging).action === 'deny' ? undefined : node;
+}
+
+/** The Node after a client has changed these fields. */
+export function withDesired(node: StoredNode, change: NodeChange | DesiredNode): StoredNode {
+  const { startupBoot, ...rest } = { startupBoot: node.startupBoot, ...change };
+  const { startupBoot: _, ...others } = node;
+  return { ...others, ...rest, ...(startupBoot ? { startupBoot } : {}) };
 }
 
 export function withNode(cluster: ModelCluster, node: StoredNode): ModelCluster {
@@ -144,7 +151,7 @@ export function lead(cluster: ModelCluster, leader: ModelLeader, maxWrites = Num
         break;
       }
       if (number === MAX_WRITES_AT_ONCE) throw new Error(`endless loop: ${JSON.stringify([before, step.desired])}`);
-      const sent = { ...before, ...step.desired };
+      const sent = withDesired(before, step.desired);
       const stored = update(after, LEADER, before, step.desired);
       writes.push({ at: now, before, step, sent, stored, cluster: after });
       if (stored === undefined || isUndone(stored, step.desired)) retryAt.set(name, now + RETRY_MS);

@@ -21,6 +21,7 @@ import {
   setsAgain,
   taintsAfterReboot,
   textOf,
+  usesRecord,
   valueToSet,
 } from './declared-state.ts';
 import {
@@ -64,7 +65,7 @@ interface World {
   readonly earlier: readonly ModelLeader[];
   /** The first taints of each node, as a stale cache has them. */
   readonly stale: ReadonlyMap<string, readonly Taint[]>;
-  /** Since when an entry and its taint have stood together, by node and taint. */
+  /** Since when an entry and its taint have stood together, by node and taint; and since when no policy has used the record of a boot, by node. */
   readonly standing: ReadonlyMap<string, number>;
 }
 
@@ -223,6 +224,8 @@ function checkWrites(
   return { ...world, cluster, standing: standingNow(standing, cluster, world.specs, since) };
 }
 
+const UNUSED_RECORD = 'unused record';
+
 function standingNow(
   before: World['standing'],
   { nodes }: ModelCluster,
@@ -230,11 +233,15 @@ function standingNow(
   now: number,
 ): World['standing'] {
   return new Map(
-    [...nodes.values()].flatMap(({ uid, taints, labels, allowRemoval }) =>
-      entriesOf(allowRemoval)
-        .filter((entry) => stands(entry, taints, declared(specs, labels)))
-        .map((entry): [string, number] => [`${uid} ${entry}`, before.get(`${uid} ${entry}`) ?? now]),
-    ),
+    [...nodes.values()].flatMap(({ uid, taints, labels, allowRemoval, startupBoot }) => {
+      const says = declared(specs, labels);
+      const isUnused = startupBoot !== undefined && !usesRecord(says);
+      const standing = [
+        ...entriesOf(allowRemoval).filter((entry) => stands(entry, taints, says)),
+        ...(isUnused ? [UNUSED_RECORD] : []),
+      ];
+      return standing.map((one): [string, number] => [`${uid} ${one}`, before.get(`${uid} ${one}`) ?? now]);
+    }),
   );
 }
 
@@ -278,7 +285,7 @@ function reasonsFor(
   /** Whether each policy that protects the taint reads entries. */
   const canBeAllowed = (taint: Taint) =>
     says.protectorsOf(taint).every(({ removalByAnnotation }) => removalByAnnotation !== 'Forbidden');
-  const boot = bootReason(before, sent, at, says);
+  const boot = bootReason({ before, sent, at }, says, standing);
   const isAgain = (taint: Taint) =>
     boot === 'rebooted' && setsAgain(says, taint) && !isStartupKeptOff(says, taint, before.allowRemoval);
   const reasons = [
@@ -323,11 +330,21 @@ function reasonsFor(
   return reasons.flatMap((reason) => reason ?? []);
 }
 
-/** Why the leader writes the boot of the node: once for each boot, with its time, or without a time where no boot was known before. */
-function bootReason(before: StoredNode, sent: StoredNode, at: number, { untilReady }: Declared): string | undefined {
-  const { bootId, startupBoot: known } = before;
-  if (!untilReady.some(({ setsAgain }) => setsAgain) || bootId === undefined || known?.bootId === bootId)
-    return undefined;
+/**
+ * Why the leader writes the boot of the node: once for each boot, with its time, or without a time where no boot was known before. It deletes one that no
+ * policy uses.
+ */
+function bootReason(
+  { before, sent, at }: Pick<ModelWrite, 'before' | 'sent' | 'at'>,
+  says: Declared,
+  standing: World['standing'],
+): string | undefined {
+  const { uid, bootId, startupBoot: known } = before;
+  if (sent.startupBoot === undefined) {
+    const since = standing.get(`${uid} ${UNUSED_RECORD}`);
+    return since !== undefined && at - since >= POLICY_GONE_MS ? 'record deleted' : undefined;
+  }
+  if (!usesRecord(says) || bootId === undefined || known?.bootId === bootId) return undefined;
   const written = JSON.stringify(sent.startupBoot);
   if (known === undefined) return written === JSON.stringify({ bootId }) ? 'adopted' : undefined;
   return written === JSON.stringify({ bootId, setAt: at }) ? 'rebooted' : undefined;
@@ -379,12 +396,20 @@ function undecided(
     ]);
 }
 
+/** Only in the term in which a leader has deleted a record does it leave one that comes back: policies may have used that since. */
+function withoutDeletedRecords(leader: ModelLeader): ModelLeader {
+  const memories = [...leader.memories].map(
+    ([name, memory]) => [name, { ...memory, unusedRecord: undefined }] as const,
+  );
+  return { ...leader, memories: new Map(memories) };
+}
+
 /** Every leader brings the nodes to one state, with few writes, and then writes nothing more. That state is what the policies declare. */
 function checkEnd(world: World, occurred: string[]): void {
   const { cluster, specs, leader, earlier } = world;
   const present = [newLeader(cluster.policies), ...(leader ? [leader] : [])];
   // The product forgets at the end of a term. So an earlier memory need not have reasons, but it must not change the end.
-  const leaders = [...present, ...earlier.slice(-2)].map((one) => ({
+  const leaders = [...present, ...earlier.slice(-2).map(withoutDeletedRecords)].map((one) => ({
     ...one,
     policies: cluster.policies,
     retryAt: new Map<string, number>(),
@@ -438,9 +463,8 @@ function checkDeclared(node: StoredNode, specs: Policies, { ready, now }: ModelC
   const says = declared(specs, node.labels);
   const what = JSON.stringify({ node, specs });
   for (const { taint } of says.required) expect(valueToSet(says, taint, node), what).toBeUndefined();
-  if (node.bootId !== undefined && says.untilReady.some(({ setsAgain }) => setsAgain)) {
-    expect(node.startupBoot?.bootId, what).toBe(node.bootId);
-  }
+  if (!usesRecord(says)) expect(node.startupBoot, what).toBeUndefined();
+  else if (node.bootId !== undefined) expect(node.startupBoot?.bootId, what).toBe(node.bootId);
   for (const taint of node.taints) {
     const isProtected = says.protectorsOf(taint).length > 0;
     const isStartup = says.untilReady.some(
@@ -490,6 +514,7 @@ it('whatever happens, the leader writes what has to change and nothing else, and
         'allowed',
         'removed by an entry of the leader',
         'adopted',
+        'record deleted',
         'rebooted',
         'set again',
         'removed after a reboot',

@@ -12,6 +12,7 @@ import type { TaintRule } from '../../../../src/policy/taint-rule.ts';
 import { policySet } from '../../policy/policies.ts';
 import { cpu, gpu, other } from '../request/node-updates.ts';
 import { memoryAfterChanges, memoryAfterStep } from './memories.ts';
+import { withDesired } from './model-cluster.ts';
 
 const GPU = 'dedicated=gpu:NoSchedule';
 const ALWAYS = { key: 'dedicated', value: 'gpu', effect: 'NoSchedule', ensure: 'Always' } as const;
@@ -298,7 +299,7 @@ describe('what the leader undoes itself is no conflict', () => {
         conflicts.push(...one.leftAlone, ...one.memoryIfUnwritten.conflicts.values());
         isQuiet = one.desired === undefined;
         before = isQuiet ? one.memoryIfUnwritten : memoryAfterStep(one, now);
-        of = { ...of, ...one.desired };
+        of = withDesired(of, one.desired ?? {});
       }
       has.push(of.taints.some(({ key }) => key === NETWORK.key));
     }

@@ -1,4 +1,5 @@
 import { describe, expect, it } from 'vitest';
+import { POLICY_GONE_MS } from '../../../../src/judge/ended-startup-taints.ts';
 import { newMemory } from '../../../../src/judge/node/node-memory.ts';
 import { nodeStep, type StepFacts } from '../../../../src/judge/node/node-step.ts';
 import { UNDO_BUDGET } from '../../../../src/judge/node/undone-changes.ts';
@@ -361,5 +362,96 @@ describe('a taint that the API server has not stored after a reboot', () => {
     expect(one.desired?.taints).toMatchObject([{ key: 'gpu' }]);
     const stored = memoryAfterStep(one, 0);
     expect(stored.unstored).toEqual({ bootId: 'B', taints: [STORAGE] });
+  });
+});
+
+describe('the record of a boot that no policy uses any more', () => {
+  const NONE = { policies: policies({}) };
+  const deletedAt = (now: number, facts: Partial<StepFacts>, before: ReturnType<typeof newMemory>, of = node()) => {
+    const one = step(of, { ...facts, now }, before);
+    return { ...one, deletes: one.desired?.startupBoot === null };
+  };
+
+  it.each<{ why: string; specs: Record<string, TaintPolicySpec>; audit?: boolean; of?: Partial<StoredNode> }>([
+    { why: 'its policy was deleted', specs: {} },
+    { why: 'its policy only reports', specs: { p: spec({ mode: 'Audit' }) } },
+    { why: 'its policy ignores reboots', specs: { p: spec({ taints: [{ ...RULE, afterReboot: 'Ignore' }] }) } },
+    { why: 'its policy selects other nodes', specs: { p: spec({ nodeSelector: { matchLabels: { a: 'b' } } }) } },
+    { why: 'its policy was deleted with --audit', specs: {}, audit: true },
+    { why: 'the kubelet has reported no boot ID', specs: {}, of: { bootId: undefined } as never },
+    { why: 'the record has the present boot', specs: {}, of: { startupBoot: { bootId: 'B' } } },
+  ])('is deleted after ten seconds: $why', ({ specs, audit = false, of }) => {
+    const facts = { policies: policySet({ taint: specs }, { audit }).taintPolicies };
+    const first = deletedAt(0, facts, newMemory('u1'), node(of));
+    expect(first).toMatchObject({ desired: undefined, hasBootToWrite: false, nextInMs: POLICY_GONE_MS });
+    const second = deletedAt(POLICY_GONE_MS - 1, facts, first.memoryIfUnwritten, node(of));
+    expect(second).toMatchObject({ desired: undefined, nextInMs: 1 });
+    const third = deletedAt(POLICY_GONE_MS, facts, second.memoryIfUnwritten, node(of));
+    expect(third.desired).toEqual({ taints: [], allowRemoval: undefined, startupBoot: null });
+  });
+
+  it.each<{ why: string; by: StepFacts['policies'] }>([
+    { why: 'another policy uses it', by: policies({ q: spec() }) },
+    {
+      why: 'a policy would use it without --audit',
+      by: policySet({ taint: { p: spec() } }, { audit: true }).taintPolicies,
+    },
+    {
+      why: 'another policy protects the taint of the one that uses it',
+      by: policies({ p: spec(), q: { mode: 'Deny', taints: [{ key: TAINT.key }] } }),
+    },
+    {
+      why: 'a newer version may use it',
+      by: storedTaintPolicies({ p: spec({ taints: [{ ...RULE, readyWhen: { future: [{}] } as never }] }) }),
+    },
+  ])('stays: $why', ({ by }) => {
+    const current = node({ startupBoot: { bootId: 'B' } });
+    const first = deletedAt(0, { policies: by }, newMemory('u1'), current);
+    expect(first.nextInMs).toBe(undefined);
+    expect(deletedAt(POLICY_GONE_MS, { policies: by }, first.memoryIfUnwritten, current).desired).toBe(undefined);
+  });
+
+  it('stays until all policies are known for ten seconds: one that could not be read may use it', () => {
+    const first = deletedAt(0, NONE, newMemory('u1'));
+    const unknown = deletedAt(9_000, { ...NONE, isComplete: false }, first.memoryIfUnwritten);
+    expect(unknown.nextInMs).toBe(undefined);
+    const known = deletedAt(15_000, NONE, unknown.memoryIfUnwritten);
+    expect(known.deletes).toBe(false);
+    expect(deletedAt(25_000, NONE, known.memoryIfUnwritten).deletes).toBe(true);
+  });
+
+  it('stays where a policy is created again within ten seconds, which then sees the reboot', () => {
+    const first = deletedAt(0, NONE, newMemory('u1'));
+    expect(written(node(), { now: 9_000 }, first.memoryIfUnwritten)).toBe(SET_AGAIN);
+  });
+
+  it('is deleted when its turn comes', () => {
+    const asked: string[] = [];
+    const bootDueInMs = (kind: string) => asked.push(kind) * 400;
+    const first = deletedAt(0, { ...NONE, bootDueInMs }, newMemory('u1'));
+    const waits = deletedAt(POLICY_GONE_MS, { ...NONE, bootDueInMs }, first.memoryIfUnwritten);
+    expect(waits).toMatchObject({ desired: undefined, hasBootToWrite: true, nextInMs: 400 });
+    expect(asked).toEqual(['Delete']);
+  });
+
+  it('is deleted once, and again only after a policy has used it: no client is opposed that writes it back', () => {
+    const first = deletedAt(0, NONE, newMemory('u1'));
+    const deleted = memoryAfterStep(deletedAt(POLICY_GONE_MS, NONE, first.memoryIfUnwritten), POLICY_GONE_MS);
+    const back = deletedAt(20_000, NONE, deleted);
+    expect(back).toMatchObject({ desired: undefined, nextInMs: undefined });
+    expect(deletedAt(40_000, NONE, back.memoryIfUnwritten).deletes).toBe(false);
+    const current = node({ startupBoot: { bootId: 'B' } });
+    const used = step(current, { now: 50_000 }, back.memoryIfUnwritten);
+    const unused = deletedAt(60_000, NONE, used.memoryIfUnwritten, current);
+    expect(deletedAt(70_000, NONE, unused.memoryIfUnwritten, current).deletes).toBe(true);
+  });
+
+  it('needs no step of a node without a record', () => {
+    const { desired, nextInMs, memoryIfUnwritten } = step(node({ startupBoot: undefined } as never), NONE);
+    expect({ desired, nextInMs, memoryIfUnwritten }).toEqual({
+      desired: undefined,
+      nextInMs: undefined,
+      memoryIfUnwritten: newMemory('u1'),
+    });
   });
 });

@@ -73,6 +73,7 @@ function step(situation: Situation): StartupStep {
   return startupStep(view, policySet({ taint: policies }).taintPolicies, {
     blockers: ({ parts }, startup) => startupBlockers(parts, view, sources, startup),
     tracked: [],
+    unusedRecord: undefined,
     unstored: [],
     isComplete: true,
     now: 0,

@@ -48,6 +48,7 @@ function step({
   return startupStep(node, by, {
     blockers: () => WAITS,
     tracked: [],
+    unusedRecord: undefined,
     unstored: [],
     isComplete: true,
     now: 0,
