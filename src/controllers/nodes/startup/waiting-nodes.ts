@@ -19,7 +19,7 @@ export const MAX_NODE_TEXT = 600;
 
 /** What each node waits for with its startup taints, by its last step. */
 export interface WaitingNodes {
-  /** Notes what the node waits for now, and records taints that are overdue, each once. */
+  /** Notes what the node waits for now, and records taints that become overdue. */
   note(node: Entry<ClusterNode>, step: Pick<StartupStep, 'waiting'>): void;
   /** Whether startup taints of the node wait. */
   has(node: string): boolean;
@@ -35,7 +35,7 @@ export interface WaitingNodes {
 interface Wait {
   readonly uid: string;
   readonly waiting: readonly WaitingTaint[];
-  /** The identities of taints that were recorded as overdue. */
+  /** The identities of taints that were recorded as overdue, and are so still. */
   readonly recorded: ReadonlySet<string>;
 }
 
@@ -66,7 +66,7 @@ export function trackWaitingNodes(kept: PerNode, record: RecordOnNode, onChange:
 /**
  * Records the overdue taints that were not recorded before.
  * @param before the identities of those that were
- * @returns the identities of all that have been recorded now
+ * @returns the identities of all that are overdue. After a reboot, a taint has another deadline, and is recorded again
  */
 function recordOverdue(
   record: RecordOnNode,
@@ -74,11 +74,10 @@ function recordOverdue(
   waiting: readonly WaitingTaint[],
   before: ReadonlySet<string>,
 ): ReadonlySet<string> {
-  const recorded = new Set(before);
-  for (const overdue of waiting.filter(({ isOverdue }) => isOverdue)) {
+  const allOverdue = waiting.filter(({ isOverdue }) => isOverdue);
+  for (const overdue of allOverdue) {
     const { taint, progressDeadlineMs } = overdue.requirement;
-    if (recorded.has(taintIdentity(taint))) continue;
-    recorded.add(taintIdentity(taint));
+    if (before.has(taintIdentity(taint))) continue;
     const note = [
       waitingText(overdue),
       `the progress deadline of ${progressDeadlineMs / 1000} s has passed`,
@@ -86,7 +85,7 @@ function recordOverdue(
     ].join('; ');
     record(node, { type: 'Warning', reason: 'StartupTaintRemains', action: 'StartupTaint', note });
   }
-  return recorded;
+  return new Set(allOverdue.map(({ requirement }) => taintIdentity(requirement.taint)));
 }
 
 function textOf(waiting: readonly WaitingTaint[]): string | undefined {

@@ -175,6 +175,24 @@ describe('a taint that a mutating webhook removes from the write after a reboot'
   });
 });
 
+it('each boot in which the taint waits past its deadline is an Event', async () => {
+  const { change, events } = startRepair(
+    POLICIES,
+    [entry('n1', { bootId: 'A', startupBoot: { bootId: 'A' }, taints: [TAINT], resources: [], ready: true })],
+    { now: () => new Date() },
+  );
+  const remains = () => events.filter(({ reason }) => reason === 'StartupTaintRemains').length;
+  await vi.advanceTimersByTimeAsync(1_000);
+  expect(remains()).toBe(1);
+  for (const [index, bootId] of ['B', 'C'].entries()) {
+    change('n1', { bootId });
+    await vi.advanceTimersByTimeAsync(599_000);
+    expect(remains()).toBe(index + 1);
+    await vi.advanceTimersByTimeAsync(700_000);
+    expect(remains()).toBe(index + 2);
+  }
+});
+
 it('a record that is refused is reported, because the taint that the node still has waits for it', async () => {
   const before = { taints: [TAINT], resources: [], bootId: 'A', startupBoot: { bootId: 'A' } };
   const { repair, change, beforeWrite, writes } = startRepair(POLICIES, [entry('n1', before)]);
