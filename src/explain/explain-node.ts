@@ -5,6 +5,7 @@ import {
   remainingStartupTaints,
   remainingText,
   STARTUP_TAINT_LIMIT_MS,
+  startupTaintsOn,
 } from '../judge/startup/remaining-startup-taints.ts';
 import { formatTaint, type Taint } from '../kubernetes/taint.ts';
 import { describeOwner, lastWriter, type ManagedFields, managedFieldsOf } from '../objects/managed-fields.ts';
@@ -35,7 +36,7 @@ export interface NodeExplanation extends PoliciesOnNode, Omit<Facts, 'policies'>
   readonly problems: readonly PolicyProblem[];
   /** The TaintPolicies that are left out, because no usable spec of them is known. Absent if there are none. */
   readonly unusablePolicies?: readonly string[];
-  /** Startup taints that have been on the Ready node for longer than {@link STARTUP_TAINT_LIMIT_MS}. */
+  /** Startup taints that another client has to remove, and that have been on the Ready node for longer than {@link STARTUP_TAINT_LIMIT_MS}. */
   readonly remainingStartupTaints?: {
     readonly taints: readonly Taint[];
     readonly since: number;
@@ -75,15 +76,14 @@ export function explainNode(
   const unusable = taintPolicyObjects.filter(({ inForce }) => inForce === undefined);
   const { taintPolicies } = compilePolicies(policiesInForce(policies), { audit });
   const explained = policiesOnNode(view, taintPolicies, { audit, isInConflict });
-  const startupTaints = remainingStartupTaints(view, taintPolicies);
-  const remaining = remainingOn(node, startupTaints, now);
+  const remaining = remainingOn(node, remainingStartupTaints(view, taintPolicies), now);
   const selecting = new Set(explained.policies.flatMap(({ policy, unmet }) => (unmet.length === 0 ? [policy] : [])));
   return {
     name,
     ...explained,
     writtenBy: lastWriter(managedFieldsOf(object), ['spec', 'taints']),
     ...(remaining ? { remainingStartupTaints: remaining } : {}),
-    ...(pods ? { intolerantPods: intolerantPods(pods, view.taints, startupTaints) } : {}),
+    ...(pods ? { intolerantPods: intolerantPods(pods, view.taints, startupTaintsOn(view, taintPolicies)) } : {}),
     problems: problemsOf(taintPolicyObjects, ({ name }) => selecting.has(name)),
     ...(unusable.length > 0 ? { unusablePolicies: unusable.map((policy) => policy.name) } : {}),
     events,

@@ -82,7 +82,10 @@ export function startupTaintsOf(
 }
 
 /** The startup taints that a node carries and that the leader removes once `readyWhen` holds. */
-export function carriedStartup(node: NodeView, policies: readonly CompiledTaintPolicy[]): StartupRequirement[] {
+export function carriedStartup(
+  node: Pick<NodeView, 'labels' | 'taints'>,
+  policies: readonly CompiledTaintPolicy[],
+): StartupRequirement[] {
   const enforcing = enforcedWithoutAudit(policies, node.labels);
   return carriedAmong(startupRequirements(enforcing), valuesOf(node.taints), enforcing);
 }

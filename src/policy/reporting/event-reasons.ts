@@ -50,8 +50,8 @@ export const EVENT_REASONS = {
   StartupTaintRemains: {
     on: 'Node',
     meaning:
-      'A startup taint is still on a node after `progressDeadlineSeconds`, and the note says for what the node waits. Or the taint (a known key, or one ' +
-      'that a policy sets at registration) has been on a Ready node for more than 15 minutes.',
+      'A startup taint is still on a node after `progressDeadlineSeconds`, and the note says for what the node waits. Or a taint that ' +
+      'the leader does not remove (a known key, or one that a policy sets at registration) has been on a Ready node for more than 15 minutes.',
   },
   PoolLacksTaint: {
     on: 'NodePool, TaintPolicy',

@@ -12,9 +12,13 @@ const FACTS = { policies: [], audit: false, events: [], notes: [], now: NOW };
 describe('pods that do not tolerate the taints', () => {
   const gpu = { key: 'gpu', effect: 'NoSchedule' };
   const preparing = { key: 'example.com/preparing', effect: 'NoSchedule' };
+  const waiting = { key: 'example.com/gpu', effect: 'NoSchedule' };
   const startup = policyObject('TaintPolicy', 'p', {
     mode: 'Restore',
-    taints: [{ ...preparing, ensure: 'AtRegistration' }],
+    taints: [
+      { ...preparing, ensure: 'AtRegistration' },
+      { ...waiting, ensure: 'UntilReady', readyWhen: { allocatable: [{ resource: 'example.com/gpu' }] } },
+    ],
   });
   const policies = [
     viewPolicy('TaintPolicy', { ...startup, metadata: { ...startup.metadata, uid: 'u', generation: 1 } }),
@@ -39,6 +43,7 @@ describe('pods that do not tolerate the taints', () => {
   it.each<{ why: string; taints: readonly object[]; pods: NodeFacts['pods'] }>([
     { why: 'every pod tolerates the taint', taints: [gpu], pods: [daemon] },
     { why: 'a startup taint is often set after the pods', taints: [preparing, TAINT], pods: [lone] },
+    { why: 'a startup taint with a deadline was, too', taints: [waiting], pods: [lone] },
     { why: 'the pods were not read', taints: [gpu], pods: undefined },
   ])('are none: $why', ({ taints, pods }) => {
     const { sections, next } = formatNode(explained(taints, pods));

@@ -154,7 +154,7 @@ describe('a startup taint on a Ready node', () => {
 
   it.each<{ what: string; taints: object[]; policy: Policies[string]; reported: boolean }>([
     { what: 'that a policy sets at registration', taints: [PREPARING], policy: OURS, reported: true },
-    { what: 'of ensure: UntilReady', taints: [PREPARING], policy: UNTIL_READY, reported: true },
+    { what: 'that waits for its own deadline', taints: [PREPARING], policy: UNTIL_READY, reported: false },
     { what: 'of a policy for other nodes', taints: [PREPARING], policy: ELSEWHERE, reported: false },
     { what: 'of a policy in mode Audit', taints: [PREPARING], policy: { ...OURS, mode: 'Audit' }, reported: false },
     { what: 'that a policy has nodes keep', taints: [PREPARING], policy: ALWAYS, reported: false },

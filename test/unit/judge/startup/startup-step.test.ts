@@ -134,10 +134,7 @@ describe('a taint until DaemonSets are ready', () => {
     const exempt = { users: ['operator'] };
     const by = (other: TaintPolicySpec) => policies({ network: spec(), other });
     const ended = policies({ ended: spec({ taints: [{ ...rule(), ...dedicated }] }) });
-    const [requirement] = carriedStartup(
-      { name: 'n', labels: {}, taints: [dedicated], allowRemoval: undefined },
-      ended,
-    );
+    const [requirement] = carriedStartup({ labels: {}, taints: [dedicated] }, ended);
 
     it.each<{ why: string; lasts: boolean; situation: Situation }>([
       { why: 'that a policy requires', lasts: true, situation: { by: by(requiring) } },

@@ -100,17 +100,43 @@ describe('a startup taint', () => {
 
 describe('a startup taint that remains on a Ready node', () => {
   const agent: Taint = { key: 'cilium.io/agent-not-ready', effect: 'NoExecute' };
+  const AGENT_RULE = { key: agent.key, effect: 'NoSchedule', ensure: 'UntilReady' } as const;
   const dedicated: Taint = { key: 'dedicated', value: 'gpu', effect: 'NoSchedule' };
   const readyWhen = { daemonSets: [{ namespace: 'kube-system', name: 'cni' }] };
 
-  it.each<{ what: string; taint: Taint; spec?: TaintPolicySpec; isStartup: boolean }>([
+  it.each<{ what: string; taint: Taint; spec?: TaintPolicySpec; other?: TaintPolicySpec; isStartup: boolean }>([
     { what: 'a known key', taint: agent, isStartup: true },
     { what: 'another key', taint: dedicated, isStartup: false },
     { what: 'ensure: AtRegistration', taint: startup, spec: { mode: 'Deny', taints: [RULE] }, isStartup: true },
     {
-      what: 'ensure: UntilReady',
+      what: 'ensure: UntilReady, which has a deadline of its own',
       taint: startup,
       spec: { mode: 'Restore', taints: [{ ...RULE, ensure: 'UntilReady', readyWhen }] },
+      isStartup: false,
+    },
+    {
+      what: 'a known key, and ensure: UntilReady',
+      taint: { ...agent, effect: 'NoSchedule' },
+      spec: { mode: 'Restore', taints: [{ ...AGENT_RULE, readyWhen }] },
+      isStartup: false,
+    },
+    {
+      what: 'a known key, and ensure: UntilReady in mode Audit',
+      taint: { ...agent, effect: 'NoSchedule' },
+      spec: { mode: 'Audit', taints: [{ ...AGENT_RULE, readyWhen }] },
+      isStartup: true,
+    },
+    {
+      what: 'ensure: UntilReady and a value of another writer, which the leader does not remove',
+      taint: { ...startup, value: 'no' },
+      spec: { mode: 'Restore', taints: [{ ...RULE, ensure: 'UntilReady', readyWhen }] },
+      isStartup: true,
+    },
+    {
+      what: 'ensure: UntilReady, and another policy that protects it',
+      taint: startup,
+      spec: { mode: 'Restore', taints: [{ ...RULE, ensure: 'UntilReady', readyWhen }] },
+      other: { mode: 'Deny', taints: [{ key: startup.key }] },
       isStartup: true,
     },
     {
@@ -138,8 +164,8 @@ describe('a startup taint that remains on a Ready node', () => {
       spec: { mode: 'Deny', taints: [RULE], nodeSelector: { matchLabels: { pool: 'gpu' } } },
       isStartup: false,
     },
-  ])('is one with $what: $isStartup', ({ taint, spec, isStartup }) => {
-    const { taintPolicies } = policySet({ taint: spec ? { startup: spec } : {} });
+  ])('is one with $what: $isStartup', ({ taint, spec, other, isStartup }) => {
+    const { taintPolicies } = policySet({ taint: { ...(spec ? { startup: spec } : {}), ...(other ? { other } : {}) } });
     expect(remainingStartupTaints(nodeWith([dedicated, taint]), taintPolicies)).toEqual(isStartup ? [taint] : []);
   });
 
