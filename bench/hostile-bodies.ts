@@ -64,6 +64,7 @@ async function measured(path: string, bytes: Buffer, count: number): Promise<str
         service,
         clusterState,
         policies: () => ({ policies: inForce, compiled: policies }),
+        isComplete: () => true,
         log,
       }),
     ),

@@ -7,7 +7,7 @@ import type { NodeView } from './node-view.ts';
 /**
  * Warnings about nodes that wait with a startup taint of a changed or deleted policy.
  * @param waiting the number of these nodes
- * @param outcome `may`: it is not known whether another policy keeps the taint, or whether the change concerns these nodes
+ * @param outcome `may`: it is not known whether another policy has or keeps the taint, or whether the change concerns these nodes
  */
 export function startupWarnings(waiting: number, outcome: 'will' | 'may'): string[] {
   return waiting === 0 ? [] : [lossText(waiting, outcome, 'the startup taint of this policy')];

@@ -127,6 +127,7 @@ export async function startClusterApp(options: ClusterAppOptions): Promise<Runni
       service,
       clusterState: () => present.work?.clusterState,
       policies: policies.snapshot,
+      isComplete: () => policies.isComplete('TaintPolicy'),
       log,
     }),
     onJudged: recording.onJudged,

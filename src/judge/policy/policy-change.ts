@@ -36,10 +36,11 @@ export function protectionWarnings(unprotected: readonly string[]): string[] {
 /**
  * Warnings for the author of a changed policy: which nodes wait with its startup taint, which no policy sets there any more.
  * @param waiting their names, see {@link losesStartupRule}
+ * @param outcome see {@link startupWarnings}
  */
-export function waitingWarnings(waiting: readonly string[]): string[] {
+export function waitingWarnings(waiting: readonly string[], outcome: 'will' | 'may'): string[] {
   const named = atMost(MAX_NAMED, waiting).join(', ');
-  return startupWarnings(waiting.length, 'will').map((warning) => `${warning}: ${named}`);
+  return startupWarnings(waiting.length, outcome).map((warning) => `${warning}: ${named}`);
 }
 
 /**

@@ -20,6 +20,8 @@ export interface NodeWarningsOptions {
   readonly before: CompiledTaintPolicy | undefined;
   /** All other policies. */
   readonly others: readonly CompiledTaintPolicy[];
+  /** Whether these are all policies: the leader removes no taint of the policy while it does not know all. */
+  readonly isComplete: boolean;
   /** No companions are looked for afterwards. */
   readonly signal: AbortSignal;
 }
@@ -41,7 +43,7 @@ interface NodeWarnings {
  */
 export async function nodeWarnings(
   policy: CompiledTaintPolicy,
-  { nodes, before, others, signal }: NodeWarningsOptions,
+  { nodes, before, others, isComplete, signal }: NodeWarningsOptions,
 ): Promise<NodeWarnings> {
   const { keys, add } = collectKeys();
   const shared = new Map(disagreeingWith(policy, others).map((other): [CompiledTaintPolicy, string[]] => [other, []]));
@@ -66,7 +68,7 @@ export async function nodeWarnings(
   }
   const warnings = [
     ...protectionWarnings(unprotected),
-    ...waitingWarnings(waiting),
+    ...waitingWarnings(waiting, isComplete ? 'will' : 'may'),
     ...contradictionWarnings(policy, shared),
   ];
   const idle = idleWarnings(policy, keys, { selected: selected.length, all: nodes.length });

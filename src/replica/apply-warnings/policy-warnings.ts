@@ -45,6 +45,8 @@ export interface ApplyWarningsOptions extends Pick<KnownNodesOptions, 'client' |
   readonly service: ServiceRef;
   /** The policies in force. */
   readonly policies: () => Pick<PolicySnapshot, 'policies' | 'compiled'>;
+  /** Whether a usable spec of each TaintPolicy is known. */
+  readonly isComplete: () => boolean;
   readonly log: Logger;
 }
 
@@ -58,7 +60,14 @@ export interface ApplyWarningsOptions extends Pick<KnownNodesOptions, 'client' |
  *
  * If not all nodes are known, only those are given that need none, because a key may be on an unknown node.
  */
-export function policyWarnings({ client, service, clusterState, policies, log }: ApplyWarningsOptions): WarnOnApply {
+export function policyWarnings({
+  client,
+  service,
+  clusterState,
+  policies,
+  isComplete,
+  log,
+}: ApplyWarningsOptions): WarnOnApply {
   const complain = throttle((missed) =>
     log.warn({ missed }, 'nodes or DaemonSets cannot be read: no warnings on policies'),
   );
@@ -95,7 +104,8 @@ export function policyWarnings({ client, service, clusterState, policies, log }:
   function warningsOnDeletion(deleted: unknown, waiting: number): readonly string[] {
     const named = valueAt(deleted, ['metadata', 'name']);
     const policy = policies().compiled.taintPolicies.find(({ name }) => name === named);
-    return startupWarnings(waiting, waiting > 0 && policy && mayKeep(policy) ? 'may' : 'will');
+    const mayStay = waiting > 0 && (!isComplete() || (policy !== undefined && mayKeep(policy)));
+    return startupWarnings(waiting, mayStay ? 'may' : 'will');
   }
 
   function othersThan(changed: string): TaintPolicy[] {
@@ -126,7 +136,7 @@ export function policyWarnings({ client, service, clusterState, policies, log }:
     const signal = AbortSignal.timeout(TIMEOUT_MS);
     const [objects, nodes] = await Promise.all([startupObjectsOf(policy, signal), allNodes()]);
     const { warnings, idle, selected, companions } = nodes
-      ? await nodeWarnings(policy, { nodes, before, others, signal })
+      ? await nodeWarnings(policy, { nodes, before, others, isComplete: isComplete(), signal })
       : {
           warnings: before && mayLeaveStartupTaints(before, policy) ? startupWarnings(waiting, 'may') : [],
           idle: [],

@@ -235,7 +235,7 @@ it.each<[readonly string[], string[]]>([
     ['4 nodes still wait, and will lose the startup taint of this policy in 10 seconds: n1, n2, and 2 more'],
   ],
 ])('nodes that lose the startup taint of a changed policy are named: %j', (waiting, warnings) => {
-  expect(waitingWarnings(waiting)).toEqual(warnings);
+  expect(waitingWarnings(waiting, 'will')).toEqual(warnings);
 });
 
 it('with --audit, the same nodes violate the policy', () => {

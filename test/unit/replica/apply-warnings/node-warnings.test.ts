@@ -24,6 +24,6 @@ it.each<{ when: string; mode?: 'Audit'; signal?: AbortSignal; expected: string[]
   if (!policy) throw new Error('there is no policy');
   const others = taintPolicies.filter((one) => one !== policy);
   const nodes = [{ name: 'n1', labels: { pool: 'gpu' }, taints: [], allowRemoval: undefined }];
-  const { companions } = await nodeWarnings(policy, { nodes, before: undefined, others, signal });
+  const { companions } = await nodeWarnings(policy, { nodes, before: undefined, others, isComplete: true, signal });
   expect(companions.map(({ name }) => name)).toEqual(expected);
 });

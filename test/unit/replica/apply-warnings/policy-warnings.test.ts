@@ -19,6 +19,7 @@ function rig(
   nodes: readonly object[],
   answer?: (signal: AbortSignal) => Promise<unknown>,
   others: Readonly<Record<string, TaintPolicySpec>> = {},
+  isComplete = true,
 ) {
   const asked: string[] = [];
   const client = {
@@ -41,6 +42,7 @@ function rig(
     service,
     clusterState: () => clusterState.own as never,
     policies: () => snapshot,
+    isComplete: () => isComplete,
     log,
   });
   return {
@@ -316,6 +318,14 @@ describe('warnings on a policy whose startup taint nodes wait with', () => {
       '1200 nodes still wait, and may lose the startup taint of this policy in 10 seconds',
     ]);
     expect(await warn({ oldObject, object: policy({ failurePolicy: 'Ignore' }) })).toEqual([]);
+  });
+
+  it('says that nodes may lose the taint while the spec of another policy is not known: the leader removes none then', async () => {
+    const { warn } = rig([node('n1')], undefined, {}, false);
+    const oldObject = policy({}, { waiting: 1 });
+    const text = '1 node still waits, and may lose the startup taint of this policy in 10 seconds';
+    expect(await warn({ operation: 'DELETE', oldObject, object: null })).toEqual([text]);
+    expect(await warn({ oldObject, object: policy(WITHOUT) })).toEqual([`${text}: n1`]);
   });
 
   it.each<{ status: object; expected: string[] }>([

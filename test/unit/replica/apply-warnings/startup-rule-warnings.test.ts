@@ -94,6 +94,7 @@ function rig(objects: Readonly<Record<string, object>>, others: Readonly<Record<
     service: SERVICE,
     clusterState: () => undefined,
     policies: () => snapshot,
+    isComplete: () => true,
     log,
   });
   return {
