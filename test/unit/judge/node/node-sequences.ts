@@ -7,7 +7,7 @@ import type { TaintPolicySpec } from '../../../../src/policy/taint-policy.ts';
 import type { TaintRule } from '../../../../src/policy/taint-rule.ts';
 import { withoutContradiction } from '../../admission/generators.ts';
 import { policySet } from '../../policy/policies.ts';
-import { identityOf } from './declared-state.ts';
+import { identityOf, textOf } from './declared-state.ts';
 import type { NodeChange, OtherWriter } from './model-cluster.ts';
 
 // A small world, so that taints, entries and policies meet often.
@@ -60,6 +60,14 @@ const RULES: readonly TaintRule[] = [
 ];
 
 export type Policies = Readonly<Record<string, TaintPolicySpec>>;
+
+/** Protects what any startup policy that ends has left: by chance alone, that is rare. */
+export const DOMAIN: Policies = { all: { mode: 'Deny', taints: [{ key: 'example.com/*' }] } };
+/** Requires one value, and protects the other: by chance alone, that is rare. */
+const VALUES: Policies = {
+  p1: { mode: 'Restore', taints: [{ key: 'dedicated', value: 'x', ...ALWAYS }] },
+  all: { mode: 'Deny', taints: [{ key: 'dedicated' }] },
+};
 
 const taintPolicyOf = (rules: readonly TaintRule[], again: readonly TaintRule[]): fc.Arbitrary<TaintPolicySpec> =>
   fc
@@ -130,6 +138,7 @@ const edit: fc.Arbitrary<Edit> = fc.oneof(
   annotation.map((allowRemoval) =>
     named<Edit>(() => ({ allowRemoval, taints: [] }), `annotate ${allowRemoval}, and remove all taints`),
   ),
+  fc.constant(named<Edit>(({ taints: all }) => ({ allowRemoval: all.map(textOf).join() }), 'annotate all taints')),
   labels.map((next) => named<Edit>(() => ({ labels: next }), `label ${JSON.stringify(next)}`)),
   labels.map((next) =>
     named<Edit>(() => ({ labels: next, taints: [] }), `label ${JSON.stringify(next)}, and remove all taints`),
@@ -230,7 +239,13 @@ const actionOf = (
     { weight: 1, arbitrary: fc.record({ do: constant('delete'), node }) },
     { weight: 3, arbitrary: fc.record({ do: constant('reboot'), node, bootId: fc.constantFrom(...BOOTS) }) },
     { weight: 2, arbitrary: fc.record({ do: constant('ready'), node, isReady: fc.boolean() }) },
-    { weight: 1, arbitrary: fc.record({ do: constant('policies'), policies: taintPolicies }) },
+    {
+      weight: 2,
+      arbitrary: fc.record({
+        do: constant('policies'),
+        policies: fc.oneof(taintPolicies, fc.constantFrom(DOMAIN, VALUES)),
+      }),
+    },
     {
       weight: 3,
       arbitrary: fc.record({
