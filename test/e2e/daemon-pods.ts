@@ -104,8 +104,3 @@ export function podDeletionTimes(cp: ControlPlane, daemonSet: string, user: stri
   });
   return deletions.map(({ requestReceivedTimestamp }) => Date.parse(requestReceivedTimestamp));
 }
-
-/** How many pods of the DaemonSet the user has deleted. */
-export function podDeletions(cp: ControlPlane, daemonSet: string, user: string): number {
-  return podDeletionTimes(cp, daemonSet, user).length;
-}
