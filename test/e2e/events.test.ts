@@ -22,6 +22,7 @@ import { describeWithControlPlane } from '../control-plane/describe-with-control
 import { admin } from '../control-plane/users.ts';
 import { waitUntil } from '../control-plane/wait-until.ts';
 import { registerWebhook, unregisterWebhook } from '../control-plane/webhook.ts';
+import { LONGEST_WAIT_MS } from '../longest-wait.ts';
 import { captureLog } from '../unit/captured-log.ts';
 import { GPU, path } from './nodes.ts';
 
@@ -112,7 +113,8 @@ describeWithControlPlane('Events', {}, (cp) => {
         return shown.includes(text) ? shown : undefined;
       },
       {
-        timeoutMs: 10_000,
+        // Longer than until the third read of a created object, 14 s after the answer.
+        timeoutMs: LONGEST_WAIT_MS,
         otherwise: () => `kubectl describe ${object.join(' ')} does not show: ${text}\n${log.text()}`,
       },
     );
@@ -220,7 +222,10 @@ describeWithControlPlane('Events', {}, (cp) => {
   it('kubectl describe finds the Events of a node that was not there to be looked up', async () => {
     const name = `n${count + 1}`;
     newRecorder({ settleMs: 0 }).record(onNode(name));
-    await waitUntil(async () => (await eventsAbout(name))[0], { timeoutMs: 5_000, otherwise: () => log.text() });
+    await waitUntil(async () => (await eventsAbout(name))[0], {
+      timeoutMs: LONGEST_WAIT_MS,
+      otherwise: () => log.text(),
+    });
     await createNode();
     expect(await described('node', name)).toContain('TaintRemovalDenied');
   });
@@ -234,12 +239,12 @@ describeWithControlPlane('Events', {}, (cp) => {
         const found = await eventsAbout(name);
         return found.length > 0 ? found : undefined;
       },
-      { timeoutMs: 5_000, otherwise: log.text },
+      { timeoutMs: LONGEST_WAIT_MS, otherwise: log.text },
     );
     expect(first?.series?.count).toBe(20);
     for (let n = 0; n < 20; n++) recorder.record(onNode(name, 'uid-x'));
     await waitUntil(async () => ((await eventsAbout(name))[0]?.series?.count === 40 ? true : undefined), {
-      timeoutMs: 10_000,
+      timeoutMs: LONGEST_WAIT_MS,
       otherwise: () => log.text(),
     });
     recorder.record(onNode(name, 'uid-x'));
@@ -255,7 +260,7 @@ describeWithControlPlane('Events', {}, (cp) => {
     const recorder = newRecorder();
     for (let n = 0; n < 5_000; n++) recorder.record(onNode(`flooded-${n % 2_500}`, `uid-${n % 2_500}`));
     await waitUntil(async () => (await eventWrites()) - before >= EVENT_TIMINGS.burst || undefined, {
-      timeoutMs: 10_000,
+      timeoutMs: LONGEST_WAIT_MS,
       otherwise: () => 'not even the burst is written',
     });
     await recorder.stop();
@@ -287,7 +292,10 @@ describeWithControlPlane('Events', {}, (cp) => {
       ...onNode('x'),
       regarding: { apiVersion: 'apps/v1', kind: 'DaemonSet', namespace: 'going', name: 'x', uid: 'y' },
     });
-    await waitUntil(() => recorder.dropped() || undefined, { timeoutMs: 5_000, otherwise: () => 'the Event was kept' });
+    await waitUntil(() => recorder.dropped() || undefined, {
+      timeoutMs: LONGEST_WAIT_MS,
+      otherwise: () => 'the Event was kept',
+    });
     expect(log.lines().slice(lines)).toMatchObject([{ level: 20 }]);
   });
 
@@ -295,6 +303,6 @@ describeWithControlPlane('Events', {}, (cp) => {
     const recorder = newRecorder({ settleMs: 0 });
     const name = `a${'b'.repeat(61)}.`.repeat(4).slice(0, 253).replace(/\.$/, 'c');
     recorder.record({ ...onNode(name, 'u'), note: 'ü\n'.repeat(3_000) });
-    await waitUntil(async () => (await eventsAbout(name))[0], { timeoutMs: 5_000, otherwise: log.text });
+    await waitUntil(async () => (await eventsAbout(name))[0], { timeoutMs: LONGEST_WAIT_MS, otherwise: log.text });
   });
 });
