@@ -18,8 +18,6 @@ const agent = serviceAccount('monitoring', 'node-agent');
 
 const TEAM: Taint = { key: 'team.example.com/a', effect: 'NoSchedule' };
 const TEAM_TEXT = 'team.example.com/a:NoSchedule';
-/** The leader alone sets it again: on an idle machine, in less than a tenth of this. */
-const BACK_WITHIN_MS = 10_000;
 /** The pools cpu and gpu each require a value of their own. */
 const DEDICATED = { key: 'dedicated', effect: 'NoSchedule' } as const;
 const REQUIRED: Taint = { key: 'example.com/required', effect: 'NoSchedule' };
@@ -271,9 +269,7 @@ describeWithControlPlane('what a user without permission writes on a Node', {}, 
           const annotations = { [RELEASE]: REQUIRED_TEXT, pad };
           const sent = await patchNode(cp(), developer, name, { metadata: { annotations }, spec: { taints: null } });
           expect(sent).toMatchObject({ passed: true, error: '' });
-          const began = performance.now();
           await waitForTaints(cp(), name, REQUIRED_TEXT);
-          expect(performance.now() - began).toBeLessThan(BACK_WITHIN_MS);
         }
         await installation.reconnect('a');
         await waitUntilRestored(cp(), 'strict-probe', TEAM.key);
