@@ -92,21 +92,29 @@ describeWithControlPlane('what kubectl says of a policy when it is applied', {},
     expect((await cp().kubectl(['delete', 'taintpolicy', 'leaving'])).code).toBe(0);
   });
 
-  it('how many nodes wait with the startup taint of a policy that is deleted or changed, or that a label leaves, whichever replica is asked', async () => {
-    const taint = { key: 'example.com/network', effect: 'NoSchedule' };
+  const NETWORK = { key: 'example.com/network', effect: 'NoSchedule' };
+  const WAITING = { matchLabels: { zone: 'waiting' } };
+  const applyNetwork = (taints: object[], ...args: string[]) => {
+    const spec = { mode: 'Restore', nodeSelector: WAITING, taints };
+    const input = JSON.stringify(policyObject('TaintPolicy', 'network', spec));
+    return cp().kubectl(['apply', '-f', '-', ...args], { input });
+  };
+  const applyStartupTaint = async () => {
     const readyWhen = { daemonSets: [{ namespace: 'kube-system', name: 'cilium' }] };
-    const nodeSelector = { matchLabels: { zone: 'waiting' } };
-    const applied = (taints: object[], ...args: string[]) =>
-      cp().kubectl(['apply', '-f', '-', ...args], {
-        input: JSON.stringify(policyObject('TaintPolicy', 'network', { mode: 'Restore', nodeSelector, taints })),
-      });
-    const body = { metadata: { name: 'waiting-1', labels: nodeSelector.matchLabels }, spec: { taints: [taint] } };
+    expect((await applyNetwork([{ ...NETWORK, ensure: 'UntilReady', readyWhen }])).code).toBe(0);
+  };
+  const createWaiting = async (name: string) => {
+    const body = { metadata: { name, labels: WAITING.matchLabels }, spec: { taints: [NETWORK] } };
     expect((await cp().request(admin, 'POST', '/api/v1/nodes', { body })).status).toBe(201);
-    expect((await applied([{ ...taint, ensure: 'UntilReady', readyWhen }])).code).toBe(0);
+  };
+
+  it('how many nodes wait with the startup taint of a policy that is deleted or changed, or that a label leaves, whichever replica is asked', async () => {
+    await createWaiting('waiting-1');
+    await applyStartupTaint();
     await waitForStatus(cp(), 'network', ({ waiting }) => waiting === 1);
 
     const lost = 'Warning: 1 node still waits, and will lose the startup taint of this policy in 10 seconds';
-    const change = () => applied([{ key: 'dedicated', effect: 'NoSchedule' }], '--dry-run=server');
+    const change = () => applyNetwork([{ key: 'dedicated', effect: 'NoSchedule' }], '--dry-run=server');
     // Each replica compares few policies with the nodes at once.
     await expect
       .poll(async () => (await change()).stderr, { timeout: 30_000, interval: 1_000 })
@@ -128,10 +136,11 @@ describeWithControlPlane('what kubectl says of a policy when it is applied', {},
     await waitForTaints(cp(), 'waiting-1');
     // A new node that is not ready gets the taint late: it would wait again.
     await cp().request(admin, 'DELETE', '/api/v1/nodes/waiting-1');
+  });
 
-    const again = { metadata: { name: 'waiting-2', labels: nodeSelector.matchLabels }, spec: { taints: [taint] } };
-    expect((await applied([{ ...taint, ensure: 'UntilReady', readyWhen }])).code).toBe(0);
-    expect((await cp().request(admin, 'POST', '/api/v1/nodes', { body: again })).status).toBe(201);
+  it('and a node loses the startup taint once its label leaves the policy', async () => {
+    await applyStartupTaint();
+    await createWaiting('waiting-2');
     await waitForStatus(cp(), 'network', ({ waiting }) => waiting === 1);
     expect((await cp().kubectl(['label', 'node', 'waiting-2', 'zone=b', '--overwrite'])).code).toBe(0);
     await waitForTaints(cp(), 'waiting-2');
