@@ -290,34 +290,39 @@ describeWithControlPlane(
       await waitForTaints(cp(), 'conflict');
     });
 
-    it('that waits for a DaemonSet that does not exist is reported, and is removed ten seconds after its policy', async () => {
+    const OTHER_TEXT = 'example.com/other:NoSchedule';
+
+    it('that waits for a DaemonSet that does not exist is reported', async () => {
       const taints = [rule('nowhere', { progressDeadlineSeconds: 1 }, 'example.com/other')];
       await createTaintPolicy(cp(), 'nowhere', { taints });
-      const text = 'example.com/other:NoSchedule';
-      await register('n3', 'nowhere', `TaintPolicy nowhere added taint ${text}`);
+      await register('n3', 'nowhere', `TaintPolicy nowhere added taint ${OTHER_TEXT}`);
       const status = await waitForStatus(cp(), 'nowhere', (one) => stalledOf(one)?.reason === 'DaemonSetNotFound');
       expect(stalledOf(status)?.message).toContain('DaemonSet kube-system/nowhere does not exist');
       expect((await waitForEvent(cp(), 'n3', 'StartupTaintRemains')).note).toBe(
-        `startup taint ${text} waits for DaemonSet kube-system/nowhere: it does not exist; the progress deadline of 1 s has passed`,
+        `startup taint ${OTHER_TEXT} waits for DaemonSet kube-system/nowhere: it does not exist; the progress deadline of 1 s has passed`,
       );
-      const overdue = `the progress deadline of startup taints has passed: on node n3, startup taint ${text} waits for DaemonSet kube-system/nowhere: it does not exist`;
+      const overdue = `the progress deadline of startup taints has passed: on node n3, startup taint ${OTHER_TEXT} waits for DaemonSet kube-system/nowhere: it does not exist`;
       await waitForStatus(cp(), 'nowhere', (one) => stalledOf(one)?.message.endsWith(`; ${overdue}`) ?? false);
-      await register('n4', 'nowhere', `TaintPolicy nowhere added taint ${text}`);
+      await register('n4', 'nowhere', `TaintPolicy nowhere added taint ${OTHER_TEXT}`);
       await waitForEvent(cp(), 'n4', 'StartupTaintRemains');
+    });
 
-      // By a label change and by the deletion of the policy, while the same leader runs.
+    it('is removed ten seconds after a label change that leaves its policy, while the same leader runs', async () => {
       const relabelledAt = performance.now();
       expect(await patchNode(cp(), admin, 'n3', { metadata: { labels: { pool: 'elsewhere' } } })).toMatchObject({
         passed: true,
       });
       await waitForTaints(cp(), 'n3');
       expect(performance.now() - relabelledAt).toBeGreaterThan(10_000);
+    });
+
+    it('is removed ten seconds after the deletion of its policy, while the same leader runs', async () => {
       const deletedAt = performance.now();
       await cp().request(admin, 'DELETE', `${POLICIES_PATH.TaintPolicy}/nowhere`);
       await waitForTaints(cp(), 'n4');
       expect(performance.now() - deletedAt).toBeGreaterThan(10_000);
       expect((await waitForEvent(cp(), 'n4', 'StartupTaintRemoved')).note).toBe(
-        `removed startup taint ${text}: no policy has it on the node any more`,
+        `removed startup taint ${OTHER_TEXT}: no policy has it on the node any more`,
       );
     });
 
@@ -337,14 +342,13 @@ describeWithControlPlane(
     });
 
     it('of a policy that is deleted while taintkeeper is down stays: the next leader does not know the taint', async () => {
-      const text = 'example.com/other:NoSchedule';
       await createTaintPolicy(cp(), 'nowhere', { taints: [rule('nowhere', {}, 'example.com/other')] });
-      await register('n5', 'nowhere', `TaintPolicy nowhere added taint ${text}`);
+      await register('n5', 'nowhere', `TaintPolicy nowhere added taint ${OTHER_TEXT}`);
       await installation.kill();
       await cp().request(admin, 'DELETE', `${POLICIES_PATH.TaintPolicy}/nowhere`);
       await installation.start(['g']);
       await leaderCaughtUp();
-      expect(await taintsOf(cp(), 'n5')).toEqual([text]);
+      expect(await taintsOf(cp(), 'n5')).toEqual([OTHER_TEXT]);
     });
 
     it('is removed by a leader with --audit once the node is ready, and is set on no node', async () => {
