@@ -79,19 +79,25 @@ describeWithControlPlane('a replica with --cert-dir', {}, (cp) => {
     await installation.kill('a');
   });
 
-  it('serves what is there, and puts its CA into every caBundle, also when it is replaced', async () => {
-    const putNew = async () => {
-      const ca = await issueCa(new Date());
-      put(ca, await issueServing(ca, [`${SERVICE}.${NAMESPACE}.svc`], new Date()));
-      return base64(ca.cert);
-    };
-    const secret = await readCertificates(cp());
+  const putNew = async () => {
+    const ca = await issueCa(new Date());
+    put(ca, await issueServing(ca, [`${SERVICE}.${NAMESPACE}.svc`], new Date()));
+    return base64(ca.cert);
+  };
 
-    const first = await putNew();
+  it('serves what is there, and puts its CA into every caBundle', async () => {
+    const secret = await readCertificates(cp());
+    const ca = await putNew();
     await installation.start(['a'], { args: ['--cert-dir', directory], caOverlapSeconds: 5 });
-    await everyBundleIs(first);
+    await everyBundleIs(ca);
     await waitUntilProtected(cp(), 'cp-1');
-    const others = await otherConfiguration(first);
+    expect(await readCertificates(cp())).toEqual(secret);
+  });
+
+  it('serves what replaces it, and puts the new CA into every caBundle', async () => {
+    const secret = await readCertificates(cp());
+    const [before = ''] = await caBundles(cp());
+    const others = await otherConfiguration(before);
     await everyBundleIs(await putNew());
     await waitUntilProtected(cp(), 'cp-1');
     expect(await readCertificates(cp())).toEqual(secret);
