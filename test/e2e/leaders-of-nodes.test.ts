@@ -74,7 +74,7 @@ describeWithControlPlane('a leader of nodes, while the webhook is down', {}, (cp
     await waitForAnnotation(cp(), 'n1', ALLOW_REMOVAL_ANNOTATION, undefined);
     expect(await taintsOf(cp(), 'n1')).toEqual([GPU]);
     await expect.poll(() => leader.events(), { timeout: TIMEOUT_MS }).toContain('n1 RemovalAnnotationExpired');
-    expect(writes('n1', 'leader-hour')).toBe(1);
+    await expect.poll(() => writes('n1', 'leader-hour')).toBe(1);
   });
 
   it.each<{
