@@ -33,7 +33,7 @@ const RETRIED = 'retried';
 /** After so many, the controller waits for 41 s. */
 const REFUSALS = 14;
 /** The controller must not try again before the guide's commands have run. */
-const COMMANDS_MS = 15_000;
+const COMMANDS_MS = 30_000;
 /** How long the DaemonSet controller waits after so many failures: client-go's default rate limiter. */
 const backOffMs = (failures: number) => Math.min(5 * 2 ** (failures - 1), 1_000_000);
 
