@@ -139,12 +139,19 @@ export async function nodesWithPods(cp: ControlPlane, namespace: string, name: s
   return running.map(({ spec }) => spec.nodeName ?? '').sort();
 }
 
+/** The DaemonSets of the namespace that taintkeeper has written: a name for each write, in the order of the audit log. */
+export function writtenDaemonSets(cp: ControlPlane, namespace: string): string[] {
+  const writes = cp.auditLog().filter(({ user, objectRef, responseStatus }) => {
+    const isInNamespace = objectRef?.resource === 'daemonsets' && objectRef.namespace === namespace;
+    const isBySelf = user.username === taintkeeperAccount.name && responseStatus?.code === 200;
+    return isInNamespace && !objectRef.subresource && isBySelf;
+  });
+  return writes.map(({ objectRef }) => objectRef?.name ?? '');
+}
+
 /** How often taintkeeper has written the DaemonSet. */
 export function countWrites(cp: ControlPlane, namespace: string, name: string): number {
-  return cp.auditLog().filter(({ user, objectRef, responseStatus }) => {
-    const it = objectRef?.resource === 'daemonsets' && objectRef.namespace === namespace && objectRef.name === name;
-    return it && !objectRef.subresource && user.username === taintkeeperAccount.name && responseStatus?.code === 200;
-  }).length;
+  return writtenDaemonSets(cp, namespace).filter((written) => written === name).length;
 }
 
 /** A node with a kubelet: it is ready, and what is scheduled to it runs. */
