@@ -1,6 +1,6 @@
 import { startControlPlane } from '../test/control-plane/control-plane.ts';
 import { provideOrExit } from '../test/control-plane/provide-or-exit.ts';
-import { install, registerControlPlaneNode, waitUntilProtected } from '../test/e2e/installation.ts';
+import { AS_IN_A_CLUSTER, install, registerControlPlaneNode, waitUntilProtected } from '../test/e2e/installation.ts';
 import { BUNDLE, buildBundle } from './contenders.ts';
 import { median } from './statistics.ts';
 
@@ -26,7 +26,7 @@ for (let round = 0; round < ROUNDS; round++) {
 
 async function measure(names: readonly string[]): Promise<number> {
   await using cp = await startControlPlane();
-  const installation = await install(cp);
+  const installation = await install(cp, [], AS_IN_A_CLUSTER);
   await registerControlPlaneNode(cp, 'cp-1');
   try {
     const began = performance.now();

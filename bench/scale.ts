@@ -81,7 +81,7 @@ async function measure(count: number): Promise<void> {
   const { bytes } = await survey(cp);
   const rows = createRows(`${count.toLocaleString('en')} of ${(bytes / 1000).toFixed(1)} KB`);
   const requests = auditedRequests(cp.auditFile, taintkeeperAccount);
-  const installation = await install(cp, [], deployedProbe());
+  const installation = await install(cp, [], { probe: deployedProbe() });
   try {
     await protect(cp);
     await firstStart();

@@ -129,7 +129,7 @@ async function measure({ name, nodes: count, everyMs, others, podsOnOthers, read
     components: ['kube-scheduler'],
     auditPolicy: join(import.meta.dirname, 'scale-audit-policy.yaml'),
   });
-  const installation = await install(cp, ['listPods'], deployedProbe());
+  const installation = await install(cp, ['listPods'], { probe: deployedProbe() });
   const client = await connect({ kubeconfig: await cp.kubeconfigFile(admin), userAgent: 'bench' });
   const stopping = new AbortController();
   try {

@@ -9,7 +9,7 @@ import { succeeded } from '../test/control-plane/rest.ts';
 import { admin, node as nodeUser } from '../test/control-plane/users.ts';
 import { waitUntil } from '../test/control-plane/wait-until.ts';
 import { createTaintPolicy } from '../test/e2e/drift.ts';
-import { install } from '../test/e2e/installation.ts';
+import { AS_IN_A_CLUSTER, install } from '../test/e2e/installation.ts';
 import { allTaintsOf, path } from '../test/e2e/nodes.ts';
 import { printHead, printRow } from './markdown-table.ts';
 import { median, percentile } from './statistics.ts';
@@ -78,7 +78,7 @@ await using cp = await startControlPlane({
   components: ['kube-controller-manager', 'kube-scheduler'],
   nodeMonitorGraceSeconds: 600,
 });
-const installation = await install(cp, ['listPods']);
+const installation = await install(cp, ['listPods'], AS_IN_A_CLUSTER);
 const client = await connect({ kubeconfig: await cp.kubeconfigFile(admin), userAgent: 'bench' });
 try {
   printHead(

@@ -47,6 +47,8 @@ export interface LeaderOptions {
   readonly secret: CertificateSecret | undefined;
   /** How long an earlier CA stays trusted after the certificates were replaced, in milliseconds. */
   readonly caOverlapMs: number;
+  /** How long the API server waits for an answer of the webhooks. */
+  readonly webhookTimeoutSeconds: number;
   /** Name of the ConfigMap with default policies, if there is one. */
   readonly defaultPolicies: string | undefined;
   /** Name of the ClusterRole that owns what taintkeeper registers, if any. */
@@ -120,6 +122,7 @@ function startControllers(
       certificates,
       secret,
       caOverlapMs,
+      webhookTimeoutSeconds: options.webhookTimeoutSeconds,
       audit,
       reports,
     }),

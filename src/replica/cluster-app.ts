@@ -50,6 +50,8 @@ export interface ClusterAppOptions extends Listeners {
   readonly shutdownDelayMs: number;
   /** How long an earlier CA stays trusted after the certificates were replaced, in milliseconds. */
   readonly caOverlapMs: number;
+  /** How long the API server waits for an answer of the webhooks. */
+  readonly webhookTimeoutSeconds: number;
   /** A file with the CAs of the clients that may call the webhook; undefined: every client may. */
   readonly clientCa: string | undefined;
   /** Whether the plain listener serves the page. */
@@ -201,6 +203,7 @@ export async function startClusterApp(options: ClusterAppOptions): Promise<Runni
       certificates: { current: keeper.current, changes: anyOf(tls.certificateChanges, secretChanges) },
       secret,
       caOverlapMs: options.caOverlapMs,
+      webhookTimeoutSeconds: options.webhookTimeoutSeconds,
       defaultPolicies: options.defaultPolicies,
       ownerClusterRole: options.ownerClusterRole,
       giveWay(toDrainOf) {

@@ -25,6 +25,8 @@ export interface ReplicaOptions {
   shutdownDelaySeconds?: number;
   /** How long an earlier CA stays trusted, in whole seconds; an hour by default. */
   caOverlapSeconds?: number;
+  /** How long the API server waits for an answer of the webhooks, in whole seconds; as in a cluster by default. */
+  webhookTimeoutSeconds?: number | undefined;
   /** More arguments of `serve`; a repeated option wins over ours. */
   args?: readonly string[];
   /** Added to the environment. */
@@ -54,6 +56,7 @@ async function launchReplica(options: ReplicaOptions): Promise<ServeProcess> {
     servicePort,
     shutdownDelaySeconds = SHUTDOWN_DELAY_SECONDS,
     caOverlapSeconds,
+    webhookTimeoutSeconds,
     args = [],
     env,
     program,
@@ -73,6 +76,9 @@ async function launchReplica(options: ReplicaOptions): Promise<ServeProcess> {
         POD_NAME: name,
         TAINTKEEPER_TEST_SERVICE_PORT: String(servicePort),
         ...(caOverlapSeconds === undefined ? {} : { TAINTKEEPER_TEST_CA_OVERLAP_SECONDS: String(caOverlapSeconds) }),
+        ...(webhookTimeoutSeconds === undefined
+          ? {}
+          : { TAINTKEEPER_TEST_WEBHOOK_TIMEOUT_SECONDS: String(webhookTimeoutSeconds) }),
         ...env,
       },
       program,

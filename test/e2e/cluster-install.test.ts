@@ -7,6 +7,7 @@ import { NAMESPACE, type Replica, SERVICE } from '../control-plane/replicas.ts';
 import { admin } from '../control-plane/users.ts';
 import { waitUntil } from '../control-plane/wait-until.ts';
 import {
+  AS_IN_A_CLUSTER,
   caBundles,
   type Installation,
   install,
@@ -33,7 +34,7 @@ describeWithControlPlane('an installation, from nothing', {}, (cp) => {
   let began: number;
 
   beforeAll(async () => {
-    installation = await install(cp());
+    installation = await install(cp(), [], AS_IN_A_CLUSTER);
     began = performance.now();
     replicas = await installation.start(['a', 'b', 'c']);
   });

@@ -12,7 +12,14 @@ import { waitUntil } from '../control-plane/wait-until.ts';
 import { createWorkspace } from '../control-plane/workspace.ts';
 import { base64 } from './certificate-data.ts';
 import { shakeHands } from './handshake.ts';
-import { CERTIFICATES, type Installation, install, LEASE, readConfigurations } from './installation.ts';
+import {
+  CERTIFICATES,
+  type Installation,
+  type InstallationOptions,
+  install,
+  LEASE,
+  readConfigurations,
+} from './installation.ts';
 import { deploymentOf, objectsOf } from './kubernetes-objects.ts';
 
 const MANIFEST = new URL('../../manifests/install.yaml', import.meta.url);
@@ -84,8 +91,8 @@ export interface DoctorRig {
   stop(): Promise<void>;
 }
 
-export async function startDoctorRig(cp: ControlPlane, pair: Pair): Promise<DoctorRig> {
-  const installation = await install(cp);
+export async function startDoctorRig(cp: ControlPlane, pair: Pair, options?: InstallationOptions): Promise<DoctorRig> {
+  const installation = await install(cp, [], options);
   const workspace = createWorkspace('doctor');
   const members = new Map<string, Member>();
   let renewing: NodeJS.Timeout | undefined;

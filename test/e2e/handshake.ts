@@ -3,8 +3,8 @@ import { once } from 'node:events';
 import { connect, createSecureContext, type SecureContext } from 'node:tls';
 import { NAMESPACE, SERVICE } from '../control-plane/replicas.ts';
 
-/** What the API server waits for at most: the `timeoutSeconds` of our webhooks. */
-const TIMEOUT_MS = 2_000;
+/** Longer than a slow machine takes. A refused or reset connection is noticed at once. */
+const TIMEOUT_MS = 20_000;
 
 export type Handshake =
   | { readonly outcome: 'trusted'; readonly certificate: X509Certificate | undefined }

@@ -45,24 +45,42 @@ export interface Installation {
   stop(): Promise<void>;
 }
 
+export interface InstallationOptions {
+  /** Of the readiness of replicas. By default more often than in a cluster, which a benchmark of CPU time would count. */
+  readonly probe?: ProbeOptions | undefined;
+  /** How long the API server waits for an answer of the webhooks. Undefined: as in a cluster. */
+  readonly webhookTimeoutSeconds?: number | undefined;
+}
+
+/**
+ * The API server waits five times as long as in a cluster. A slow machine can take three seconds for an answer, and after two a webhook that
+ * fails open would let the request pass unjudged.
+ */
+const SLOW_MACHINE: InstallationOptions = { webhookTimeoutSeconds: 10 };
+
+/** For measurements, and for what depends on the timeout: its restriction, `doctor`, and large objects. */
+export const AS_IN_A_CLUSTER: InstallationOptions = { webhookTimeoutSeconds: undefined };
+
 /**
  * Applies manifests/install.yaml, and leads its Service to this machine.
  * @param rights what is granted besides: see docs/reference/rights.md
- * @param probe of the readiness of replicas. By default more often than in a cluster, which a benchmark of CPU time would count
  */
 export async function install(
   cp: ControlPlane,
   rights: readonly GrantingValue[] = [],
-  probe?: ProbeOptions,
+  options: InstallationOptions = SLOW_MACHINE,
 ): Promise<Installation> {
   const files = [INSTALL, ...rights.map((value) => RIGHTS[value])];
   const { code, stderr } = await cp.kubectl(['apply', ...files.flatMap((file) => ['-f', file])]);
   if (code !== 0) throw new Error(stderr);
-  return runInstalled(cp, probe);
+  return runInstalled(cp, options);
 }
 
 /** Replicas for what is installed already, to which its Service is led. */
-export async function runInstalled(cp: ControlPlane, probe?: ProbeOptions): Promise<Installation> {
+export async function runInstalled(
+  cp: ControlPlane,
+  { probe, webhookTimeoutSeconds }: InstallationOptions = AS_IN_A_CLUSTER,
+): Promise<Installation> {
   await createWebhookService(cp, NAMESPACE, SERVICE);
   const proxy = await startServiceProxy(probe);
   const kubeconfigFile = await cp.kubeconfigFile(taintkeeperAccount);
@@ -82,6 +100,7 @@ export async function runInstalled(cp: ControlPlane, probe?: ProbeOptions): Prom
         kubeconfigFile,
         servicePort: proxy.port,
         shutdownDelaySeconds: 2,
+        webhookTimeoutSeconds,
         ...options,
         args: ['--default-policies', 'taintkeeper-default-policies', ...(options.args ?? [])],
       });

@@ -4,7 +4,7 @@ import { describeWithControlPlane } from '../control-plane/describe-with-control
 import type { Answer } from '../control-plane/rest.ts';
 import { admin, developer, node } from '../control-plane/users.ts';
 import { createNodes, createTaintPolicy, patchNode, waitForStatus, waitUntilRestored } from './drift.ts';
-import { type Installation, install } from './installation.ts';
+import { AS_IN_A_CLUSTER, type Installation, install } from './installation.ts';
 import { attempt, GPU, type Node, path, taintsOf } from './nodes.ts';
 
 const WEBHOOK_TIMEOUT_MS = 2_000;
@@ -31,7 +31,7 @@ describeWithControlPlane(
     let installation: Installation;
 
     beforeAll(async () => {
-      installation = await install(cp());
+      installation = await install(cp(), [], AS_IN_A_CLUSTER);
       await installation.start(['a']);
       await createTaintPolicy(cp(), 'padded', { taints: [REQUIRED], failurePolicy: 'Ignore' });
       await createNodes(cp(), ['first'], 'padded', [GPU]);

@@ -8,7 +8,7 @@ import { obstacleToHelm } from '../control-plane/helm.ts';
 import { taintkeeperAccount } from '../control-plane/replicas.ts';
 import { admin, node } from '../control-plane/users.ts';
 import { skipFor } from '../skip-for.ts';
-import { type Installation, install, readConfigurations, waitUntilProtected } from './installation.ts';
+import { AS_IN_A_CLUSTER, type Installation, install, readConfigurations, waitUntilProtected } from './installation.ts';
 import { attempt, path, taintsOf } from './nodes.ts';
 import { policyObject } from './policy-objects.ts';
 import { createPolicy, installCrds, POLICIES_PATH } from './policy-resources.ts';
@@ -283,7 +283,7 @@ describe('the policies that limit taintkeeper itself', skipFor(obstacleToHelm())
 
     beforeAll(async () => {
       await apply(cp(), await renderSelfRestriction());
-      installation = await install(cp(), ['patchDaemonSets', 'recoverPods', 'nativePolicies']);
+      installation = await install(cp(), ['patchDaemonSets', 'recoverPods', 'nativePolicies'], AS_IN_A_CLUSTER);
       const metadata = { name: 'n1', labels: { pool: 'a' }, annotations: { 'example.com/a': 'b' } };
       expect((await cp().request(node('n1'), 'POST', '/api/v1/nodes', { body: { metadata } })).status).toBe(201);
       const template = {

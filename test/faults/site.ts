@@ -5,7 +5,7 @@ import { type Replica, type ReplicaOptions, taintkeeperAccount } from '../contro
 import { startTcpProxy, type TcpProxy } from '../control-plane/tcp-proxy.ts';
 import { admin } from '../control-plane/users.ts';
 import { createWorkspace } from '../control-plane/workspace.ts';
-import { type Installation, install } from '../e2e/installation.ts';
+import { AS_IN_A_CLUSTER, type Installation, install } from '../e2e/installation.ts';
 import { createPools, type Pools } from './pools.ts';
 import { waitUntilSettled } from './settled.ts';
 import { CNI_NAMESPACE } from './traffic.ts';
@@ -60,7 +60,7 @@ export async function startSite({ program, args = [] }: SiteOptions = {}): Promi
     );
     if (!apiServerToEtcd) throw new Error('the API server asked for no way to etcd');
     stack.use(apiServerToEtcd);
-    const installation = await install(cp);
+    const installation = await install(cp, [], AS_IN_A_CLUSTER);
     stack.defer(() => installation.stop());
     const apiServerToWebhook = stack.use(await startTcpProxy(`https://127.0.0.1:${installation.proxy.port}`));
     const webhookToApiServer = stack.use(await startTcpProxy(cp.url));

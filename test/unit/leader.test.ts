@@ -54,6 +54,7 @@ function unanswered(signal: AbortSignal) {
     certificates: { current: () => ({ bundle: undefined }) as never, changes: createSubject() },
     secret: undefined,
     caOverlapMs: 0,
+    webhookTimeoutSeconds: 2,
     defaultPolicies: 'defaults',
     ownerClusterRole: 'taintkeeper',
     giveWay: () => {},

@@ -32,7 +32,7 @@ const CLUSTER_ONLY = ['kubeconfig', 'context', 'namespace', 'defaultPolicies', '
 
 const DEFAULT_CERT_DIR = 'certs';
 
-// Tests set two of these values by environment variables: their Service has another port, and an hour is too long.
+// Tests set these values by environment variables: their Service has another port, an hour is too long, and two seconds are too short for a slow machine.
 
 /** The port of the Service in the manifests. */
 const SERVICE_PORT = 443;
@@ -41,6 +41,11 @@ const SERVICE_PORT = 443;
  * three: a kubelet shows a changed Secret in the files of a pod within 100 s.
  */
 const CA_OVERLAP_SECONDS = 3_600;
+/**
+ * How long the API server waits for an answer of the webhook. A decision takes less than a millisecond. A longer timeout would only delay updates of
+ * nodes, and users who apply a policy, while the webhook is unavailable.
+ */
+const WEBHOOK_TIMEOUT_SECONDS = 2;
 
 /** `taintkeeper serve`: runs the webhook until SIGTERM or SIGINT. */
 export function serveCommand(): Command {
@@ -147,6 +152,7 @@ async function startInCluster(options: ServeOptions, metrics: Metrics, log: Logg
     ownerClusterRole: options.ownerClusterRole,
     shutdownDelayMs: options.shutdownDelay * 1000,
     caOverlapMs: 1_000 * Number(process.env.TAINTKEEPER_TEST_CA_OVERLAP_SECONDS ?? CA_OVERLAP_SECONDS),
+    webhookTimeoutSeconds: Number(process.env.TAINTKEEPER_TEST_WEBHOOK_TIMEOUT_SECONDS ?? WEBHOOK_TIMEOUT_SECONDS),
     metrics,
     log,
   });

@@ -11,6 +11,7 @@ const CHECK_AGAIN_MS = 60_000;
 
 export interface WebhookRunContext {
   readonly service: ServiceRef;
+  readonly timeoutSeconds: number;
   /** Computes the CAs to register, PEM. Undefined: those of the system. */
   readonly mergeBundle: () => string | undefined;
   readonly stored: StoredConfigurations;
@@ -33,7 +34,7 @@ export interface WebhookRun {
  * configuration does not prevent the write of the other. Throws nothing.
  */
 export async function applyWebhooks(needed: PolicyNeeds, context: WebhookRunContext): Promise<WebhookRun> {
-  const { service, mergeBundle, stored, registered, writer } = context;
+  const { service, timeoutSeconds, mergeBundle, stored, registered, writer } = context;
   const faults: Error[] = [];
   const differences: string[] = [];
   const waits: number[] = [];
@@ -58,7 +59,7 @@ export async function applyWebhooks(needed: PolicyNeeds, context: WebhookRunCont
 
   async function apply(phase: ConfigurationPhase): Promise<void> {
     const bundle = mergeBundle();
-    const webhooks = phaseWebhooks(phase, needed, stored.get(phase), { service, bundle });
+    const webhooks = phaseWebhooks(phase, needed, stored.get(phase), { service, bundle, timeoutSeconds });
     try {
       const waitMs = await writer.write(phase, webhooks, bundle);
       if (waitMs !== undefined) waits.push(waitMs);

@@ -78,9 +78,6 @@ export function desiredWebhooks(
     }));
 }
 
-/** The user who applies a policy waits at most this long. A replica that does not lead has to read the nodes first. */
-const WARNING_TIMEOUT_SECONDS = 2;
-
 /** The name of {@link warningWebhook}. */
 export const WARNING_WEBHOOK = 'warn.taintkeeper.dev';
 
@@ -93,7 +90,7 @@ const NEEDS_WARNING = `request.operation == 'CREATE' || (request.operation == 'D
   : object.spec != oldObject.spec)`;
 
 /** The webhook for our own TaintPolicies. It warns their authors, and denies nothing. */
-export function warningWebhook(options: Omit<DesiredOptions, 'timeoutSeconds'>): Webhook {
+export function warningWebhook(options: DesiredOptions): Webhook {
   return webhook(
     {
       name: WARNING_WEBHOOK,
@@ -104,6 +101,6 @@ export function warningWebhook(options: Omit<DesiredOptions, 'timeoutSeconds'>):
       failurePolicy: 'Ignore',
       sideEffects: 'None',
     },
-    { ...options, timeoutSeconds: WARNING_TIMEOUT_SECONDS },
+    options,
   );
 }

@@ -8,9 +8,6 @@ import { isSameService } from '../../cluster/installation/service-ref.ts';
 import type { WebhookEntry } from '../../webhooks/webhook-entry.ts';
 import { type DesiredOptions, desiredWebhooks, WARNING_WEBHOOK, warningWebhook } from './desired-webhooks.ts';
 
-/** A decision takes less than a millisecond. A longer timeout would only delay updates of nodes while the webhook is unavailable. */
-const TIMEOUT_SECONDS = 2;
-
 /** What the installed policies need. */
 export interface PolicyNeeds {
   readonly entries: readonly WebhookEntry[];
@@ -28,21 +25,21 @@ export function phaseWebhooks(
   phase: ConfigurationPhase,
   { entries, isComplete }: PolicyNeeds,
   stored: WebhookConfiguration | undefined,
-  at: Pick<DesiredOptions, 'service' | 'bundle'>,
+  options: DesiredOptions,
 ): Webhook[] {
   const webhooks = [
-    ...desiredWebhooks(entries, phase, { ...at, timeoutSeconds: TIMEOUT_SECONDS }),
-    ...(phase === 'validate' && entries.length > 0 ? [warningWebhook(at)] : []),
+    ...desiredWebhooks(entries, phase, options),
+    ...(phase === 'validate' && entries.length > 0 ? [warningWebhook(options)] : []),
   ];
   if (isComplete) return webhooks;
   const known = new Set(webhooks.map(({ name }) => name));
   const others = (stored?.webhooks ?? []).filter(
     ({ name, clientConfig }) =>
-      !known.has(name) && clientConfig.service && isSameService(clientConfig.service, at.service),
+      !known.has(name) && clientConfig.service && isSameService(clientConfig.service, options.service),
   );
   return [
     ...webhooks,
-    ...others.map((one) => ({ ...one, clientConfig: { ...one.clientConfig, ...caBundleFields(at.bundle) } })),
+    ...others.map((one) => ({ ...one, clientConfig: { ...one.clientConfig, ...caBundleFields(options.bundle) } })),
   ];
 }
 

@@ -35,6 +35,8 @@ export interface WebhookRegistrationOptions {
   readonly secret: CertificateSecret | undefined;
   /** How long a CA stays in a `caBundle` after the certificates in files no longer have it, in milliseconds. */
   readonly caOverlapMs: number;
+  /** The `timeoutSeconds` of the webhooks. */
+  readonly webhookTimeoutSeconds: number;
   /** Every policy is taken to be in mode Audit. */
   readonly audit: boolean;
   readonly reports: Pick<Reports, 'add'>;
@@ -43,6 +45,7 @@ export interface WebhookRegistrationOptions {
 /** Keeps the webhook configurations as the policies need them, with the CAs that replicas serve. */
 export function startWebhookRegistration(run: Run, options: WebhookRegistrationOptions): Controller {
   const { client, service, policies, webhooks, certificates, secret, reports } = options;
+  const { webhookTimeoutSeconds: timeoutSeconds } = options;
   const { signal, log } = run;
   const stored = storedConfigurations(client);
   const registered = registeredVersions();
@@ -118,7 +121,7 @@ export function startWebhookRegistration(run: Run, options: WebhookRegistrationO
     const { entries, from } = followed.current();
     const isComplete = policies.objects().every(({ inForce }) => inForce !== undefined);
     const needed = { entries, isComplete, versions: from.versions };
-    const result = await applyWebhooks(needed, { service, mergeBundle, stored, registered, writer });
+    const result = await applyWebhooks(needed, { service, timeoutSeconds, mergeBundle, stored, registered, writer });
     problem = result.problem;
     if (result.fault) throw result.fault;
     // Not only after the call, which may take seconds.

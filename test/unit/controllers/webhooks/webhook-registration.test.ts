@@ -46,6 +46,8 @@ const endpointSlices = () => ({
 const refusal = (method: string, path: string, status: number) =>
   new ApiError(method, path, status, status === 409 ? 'Conflict' : 'Forbidden', 'not now');
 
+const WEBHOOK_TIMEOUT_SECONDS = 3;
+
 interface Options {
   /** What is registered at first, for both phases. */
   readonly webhooks?: readonly Webhook[];
@@ -144,6 +146,7 @@ function startRegistration(
     },
     secret: undefined,
     caOverlapMs: 0,
+    webhookTimeoutSeconds: WEBHOOK_TIMEOUT_SECONDS,
     audit: false,
     reports,
   };
@@ -187,6 +190,8 @@ it('writes both configurations for the same policies, also when a policy changes
   await rig.start();
   expect(rig.names('mutate')).toContain('restore.taintkeeper.dev');
   expect(rig.names('validate')).toContain('warn.taintkeeper.dev');
+  const all = [...rig.registered.values()].flatMap(({ webhooks = [] }) => webhooks);
+  expect(new Set(all.map(({ timeoutSeconds }) => timeoutSeconds))).toEqual(new Set([WEBHOOK_TIMEOUT_SECONDS]));
   expect([rig.reports.conditions(policy(1)), rig.reports.conditions(policy(2))]).toEqual([[], 'pending']);
 });
 
