@@ -8,7 +8,7 @@ import { admin } from '../control-plane/users.ts';
 import { waitUntil } from '../control-plane/wait-until.ts';
 import { type DaemonSet, toleratesMaster } from './daemon-sets.ts';
 import { type DoctorRig, issue, type Pair, startDoctorRig } from './doctor-rig.ts';
-import { registerControlPlaneNode, waitUntilProtected } from './installation.ts';
+import { type InstallationOptions, registerControlPlaneNode, waitUntilProtected } from './installation.ts';
 import { runTaintkeeper } from './run-taintkeeper.ts';
 
 const GUIDE = readFileSync(new URL('../../docs/troubleshooting.md', import.meta.url), 'utf8');
@@ -48,64 +48,70 @@ export interface Fault {
   fixIt(): Promise<unknown>;
 }
 
+interface Diagnosed {
+  readonly code: number;
+  readonly diagnosis: Diagnosis;
+}
+
 /** An installation without a fault, and `doctor` that looks at it. */
 export interface HealthyInstallation {
   readonly rig: DoctorRig;
   /** What its replicas serve. */
   readonly pair: Pair;
-  doctor(): Promise<{ code: number; diagnosis: Diagnosis }>;
+  /** Runs `doctor` until there is no problem and `isExpected`. */
+  healthy(isExpected?: (diagnosis: Diagnosis) => boolean): Promise<Diagnosed>;
   /** Breaks it, sees that `doctor` names this fault and no other, and fixes it. */
   namesIt(fault: Fault): Promise<void>;
 }
 
 export const problemsOf = ({ checks }: Diagnosis): CheckResult[] => checks.filter(({ state }) => state === 'problem');
 
-export async function startHealthyInstallation(cp: ControlPlane): Promise<HealthyInstallation> {
+export async function startHealthyInstallation(
+  cp: ControlPlane,
+  options?: InstallationOptions,
+): Promise<HealthyInstallation> {
   const pair = await issue({ days: 1 });
-  const rig = await startDoctorRig(cp, pair);
+  const rig = await startDoctorRig(cp, pair, options);
   await registerControlPlaneNode(cp, 'cp-1');
   await waitUntilProtected(cp, 'cp-1');
   await makeFlannel(cp);
-  await waitUntilHealthy();
-  return { rig, pair, doctor, namesIt };
+  await healthy();
+  return { rig, pair, healthy, namesIt };
 
-  async function doctor(): Promise<{ code: number; diagnosis: Diagnosis }> {
+  async function doctor(): Promise<Diagnosed> {
     const { code, stdout, stderr } = await runTaintkeeper(cp, ['doctor', '-o', 'json']);
     if (stdout === '') throw new Error(`doctor printed nothing, and ended with ${code}: ${stderr}`);
     for (const { key } of [pair.serving, pair.ca]) expect(stdout).not.toContain(key.split('\n')[1]);
     return { code, diagnosis: JSON.parse(stdout) };
   }
 
-  /** What was broken may take a moment to be whole again: statuses are written, certificates read anew. */
-  async function waitUntilHealthy(): Promise<void> {
-    let last: readonly CheckResult[] = [];
-    await waitUntil(
-      async () => {
-        const { diagnosis } = await doctor();
-        last = problemsOf(diagnosis);
-        return diagnosis.result === 'healthy' ? true : undefined;
-      },
-      { timeoutMs: 40_000, otherwise: () => `still not healthy: ${JSON.stringify(last, null, 2)}` },
-    );
-  }
-
-  /** On a busy machine a replica may not answer for three seconds, which is one more problem: then `doctor` looks again. */
-  async function doctorWith(result: Diagnosis['result'], check: string): ReturnType<typeof doctor> {
+  /**
+   * What was broken may take a moment to be whole again: statuses are written, certificates read anew. And on a busy machine a replica may not
+   * answer for three seconds, which is one more problem.
+   */
+  async function doctorUntil(what: string, isExpected: (diagnosis: Diagnosis) => boolean): Promise<Diagnosed> {
     let last: Diagnosis | undefined;
     return waitUntil(
       async () => {
         const found = await doctor();
         last = found.diagnosis;
-        return last.result === result && problemsOf(last).every(({ name }) => name === check) ? found : undefined;
+        return isExpected(last) ? found : undefined;
       },
-      { timeoutMs: 40_000, otherwise: () => `not only ${check}: ${JSON.stringify(last, null, 2)}` },
+      { timeoutMs: 40_000, otherwise: () => `not ${what}: ${JSON.stringify(last, null, 2)}` },
     );
+  }
+
+  function healthy(isExpected: (diagnosis: Diagnosis) => boolean = () => true): Promise<Diagnosed> {
+    return doctorUntil('healthy', (diagnosis) => diagnosis.result === 'healthy' && isExpected(diagnosis));
   }
 
   async function namesIt({ result, check, says, inGuide, breakIt, fixIt }: Fault): Promise<void> {
     await breakIt();
     try {
-      const { code, diagnosis } = await doctorWith(result, check);
+      const { code, diagnosis } = await doctorUntil(
+        `only ${check}`,
+        (found) => found.result === result && problemsOf(found).every(({ name }) => name === check),
+      );
       const problems = problemsOf(diagnosis);
       expect(diagnosis.summary).toMatch(says);
       for (const { remedy } of problems) expect(remedy).toBeDefined();

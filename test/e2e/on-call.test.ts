@@ -655,7 +655,8 @@ describeWithControlPlane('the commands for those who are on call', {}, (cp) => {
   it('afterwards: the policies are shown with the columns of the page, and the doctor runs', async () => {
     const { stdout } = await run('kubectl get taintpolicies');
     expect(stdout).toMatch(/^NAME .*EFFECTIVE .*MISSING .*READY/);
-    expect((await run('taintkeeper doctor', {}, [0])).stdout).toContain('taintkeeper');
+    // On a busy machine a replica may not answer for three seconds, which is a problem (1).
+    await expect.poll(async () => (await run('taintkeeper doctor', {}, [0, 1])).code).toBe(0);
   });
 
   describe('troubleshooting', () => {
