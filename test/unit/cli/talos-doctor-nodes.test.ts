@@ -1,4 +1,4 @@
-import { beforeAll, describe, expect, it, vi } from 'vitest';
+import { beforeAll, describe, expect, it } from 'vitest';
 import type { Diagnosis } from '../../../src/doctor/diagnosis.ts';
 import { stopClock } from '../stopped-clock.ts';
 import {
@@ -8,6 +8,7 @@ import {
   configured,
   framed,
   MACHINE_CONFIG,
+  outOfTime,
   type Pair,
   type Reply,
   resource,
@@ -23,9 +24,6 @@ import {
 } from '../talos/apid.ts';
 import { temporaryFile } from '../temporary-directory.ts';
 import { run } from './run-command.ts';
-
-/** That of --timeout. */
-const DEFAULT_TIMEOUT_MS = 5_000;
 
 let ca: Pair;
 let client: Pair;
@@ -46,12 +44,6 @@ async function asked(text: string, ...args: string[]) {
   return { code, result, checks, said: said.map(({ name, state, evidence }) => `${state} ${name}: ${evidence}`) };
 }
 
-/** No answer comes until the call's time has run out, which is at once here: the clock has to stand still. */
-function outOfTime<T>(reply: T): T {
-  setImmediate(() => vi.advanceTimersByTime(DEFAULT_TIMEOUT_MS));
-  return reply;
-}
-
 const endpoint = (api?: Api) => startApid(serving, ca, api);
 const context = (endpoints: readonly string[], rest: object = {}) => talosconfig(endpoints, ca, client, rest);
 
@@ -63,12 +55,14 @@ describe('the version', () => {
 
   it('of nodes of the context that only the endpoint reaches, of which one is silent', async () => {
     const api: Api = (method, node) => {
-      if (node === '10.0.0.7') return 'silent';
+      // Two other nodes, and the endpoint itself.
+      if (node === '10.0.0.7') return { outOfTimeAfter: 3 };
       return versionOnly(node === '10.0.0.6' ? 'v1.12.4' : 'v1.13.2')(method, node);
     };
     const nodes = ['10.0.0.5', '10.0.0.6', '10.0.0.7'];
     const text = context([await endpoint(api)], { nodes });
-    const { code, result, said } = await asked(text, '--timeout', '1000');
+    stopClock();
+    const { code, result, said } = await asked(text);
     expect({ code, result }).toEqual({ code: 1, result: 'network' });
     expect(said).toEqual([
       'ok version: 10.0.0.5 runs Talos v1.13.2 through 127.0.0.1',
@@ -425,7 +419,8 @@ describe('a configuration', () => {
     },
     { what: 'there is none', reply: { status: 5, says: 'does not exist' }, says: /it has no configuration/ },
     { what: 'the call is not known', reply: UNIMPLEMENTED, says: /it does not know the call/ },
-    { what: 'no answer comes', reply: 'silent', says: /there is no answer in time/ },
+    // The version, and whether it passes calls on, are asked for at the same time.
+    { what: 'no answer comes', reply: { outOfTimeAfter: 2 }, says: /there is no answer in time/ },
     { what: 'it is no YAML', reply: { message: resource('config', 'a: [SECRET') }, says: /the answer cannot be read/ },
     {
       what: 'it is none of Talos',
@@ -439,10 +434,9 @@ describe('a configuration', () => {
     },
   ])('in force is not known, for $what: the version is judged all the same', async ({ reply, says }) => {
     const api: Api = (method) => (method === MACHINE_CONFIG ? reply : { message: versionResponse('v1.13.2') });
-    // The version is asked for at the same time, so the clock cannot be moved.
-    const patience = reply === 'silent' ? ['--timeout', '1000'] : [];
     const path = temporaryFile('worker.yaml', LIVE);
-    const { code, result, said } = await asked(context([await endpoint(api)]), '-f', path, ...patience);
+    stopClock();
+    const { code, result, said } = await asked(context([await endpoint(api)]), '-f', path);
     expect({ code, result }).toEqual({ code: 2, result: 'unknown' });
     expect(said).toEqual([
       'ok version: 127.0.0.1 runs Talos v1.13.2',

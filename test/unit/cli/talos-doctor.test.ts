@@ -4,10 +4,12 @@ import { parse, stringify } from 'yaml';
 import type { Diagnosis } from '../../../src/doctor/diagnosis.ts';
 import { issueNamed } from '../certs/authorities.ts';
 import { needsOpenssl } from '../certs/openssl.ts';
+import { stopClock } from '../stopped-clock.ts';
 import {
   type Api,
   clientPair,
   closedPort,
+  outOfTime,
   type Pair,
   servingPair,
   startApid,
@@ -30,9 +32,6 @@ beforeAll(async () => {
 });
 
 const file = (text: string) => temporaryFile('talosconfig', text);
-/** Where an answer does not come. */
-const BRIEF = ['--timeout', '300'];
-
 /** The result, and the checks of what was dialled by their states. */
 async function diagnosed(text: string, ...args: string[]) {
   const outcome = await run('talos', 'doctor', '--talosconfig', file(text), '-o', 'json', ...args);
@@ -74,6 +73,8 @@ describe('the network is to blame', () => {
     {
       what: 'a port that gives no answer',
       start: startSilent,
+      // Nothing else is asked, so that nothing can be late.
+      args: ['--timeout', '300'],
       says: /gives no answer: .*timed out: no connection within 300 ms/,
     },
     {
@@ -81,9 +82,9 @@ describe('the network is to blame', () => {
       start: startSsh,
       says: /: port \d+ speaks no TLS: something other than Talos listens there \(wrong version number\)$/,
     },
-  ])('for $what', async ({ start, says }) => {
+  ])('for $what', async ({ start, args = [], says }) => {
     const at = await start();
-    const { code, result, problems } = await diagnosed(talosconfig([at], ca, client), ...BRIEF);
+    const { code, result, problems } = await diagnosed(talosconfig([at], ca, client), ...args);
     expect({ code, result }).toEqual({ code: 1, result: 'network' });
     expect(problems).toEqual([expect.stringMatching(says)]);
   });
@@ -366,16 +367,11 @@ describe('the configuration is to blame', () => {
 
   it.each<{ what: string; api: Api }>([
     { what: 'knows no such call, as other services', api: () => UNIMPLEMENTED },
-    { what: 'gives no answer', api: () => 'silent' },
+    { what: 'gives no answer', api: () => outOfTime('silent') },
   ])('not where a stranger that asks for no client certificate $what: no secret is to go there', async ({ api }) => {
     const at = await startApid(await servingPair(await talosCa()), undefined, api);
-    const { result, checks, problems } = await diagnosed(
-      talosconfig([at], ca, client),
-      '-f',
-      file('machine: {}\n'),
-      '--timeout',
-      '2000',
-    );
+    stopClock();
+    const { result, checks, problems } = await diagnosed(talosconfig([at], ca, client), '-f', file('machine: {}\n'));
     expect(result).toBe('certificate');
     expect(problems).toEqual([
       expect.stringMatching(/its certificate is of another CA .*, and yet it does not refuse the client certificate: /),

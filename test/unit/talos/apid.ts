@@ -7,7 +7,7 @@ import { type AddressInfo, createServer, type Server } from 'node:net';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { generate } from 'selfsigned';
-import { onTestFinished } from 'vitest';
+import { onTestFinished, vi } from 'vitest';
 import { temporaryDirectory } from '../temporary-directory.ts';
 
 export interface Pair {
@@ -96,7 +96,18 @@ export type Reply =
   | { readonly cut: 'at once' | 'within' | 'before the status' | 'connection' }
   /** The beginning of an answer, and then a byte now and then. */
   | 'endless'
-  | 'silent';
+  | 'silent'
+  /** None. The time of the call has run out once the client has read so many other answers: see {@link outOfTime}. */
+  | { readonly outOfTimeAfter: number };
+
+/** The default of `--timeout`. */
+const TIMEOUT_MS = 5_000;
+
+/** The call's time has run out as soon as this reply is chosen, and that of all other calls: the clock has to stand still. */
+export function outOfTime<T>(reply: T): T {
+  setImmediate(() => vi.advanceTimersByTime(TIMEOUT_MS));
+  return reply;
+}
 
 /** Answers a method, such as `Version` or `Get config/MachineConfigs.config.talos.dev/v1alpha1`. @param node the one it is to be passed on to */
 export type Api = (method: string, node: string | undefined) => Reply;
@@ -146,7 +157,7 @@ export function framed(message: Buffer, length = message.length): Buffer {
   return Buffer.concat([head, message]);
 }
 
-function answer(stream: ServerHttp2Stream, reply: Reply): void {
+function answer(stream: ServerHttp2Stream, reply: Exclude<Reply, { readonly outOfTimeAfter: number }>): void {
   if (reply === 'silent') return;
   const head = { ':status': 200, 'content-type': 'application/grpc' };
   if (typeof reply === 'object' && 'status' in reply) {
@@ -206,7 +217,16 @@ export function startApid(pair: Pair, clientCa?: Pair, api: Api = versionOnly())
     minVersion: 'TLSv1.3',
     ...(clientCa ? { ca: clientCa.cert, requestCert: true, rejectUnauthorized: true } : {}),
   });
+  /** How many answers the client has read. */
+  let read = 0;
+  let outOfTimeAfter = Number.POSITIVE_INFINITY;
+  const endTime = () => {
+    if (read < outOfTimeAfter) return;
+    outOfTimeAfter = Number.POSITIVE_INFINITY;
+    outOfTime(undefined);
+  };
   server.on('stream', (stream, headers) => {
+    const { session } = stream;
     const [, , name = ''] = String(headers[':path']).split('/');
     const node = headers.node === undefined ? undefined : String(headers.node);
     let request = Buffer.alloc(0);
@@ -216,7 +236,21 @@ export function startApid(pair: Pair, clientCa?: Pair, api: Api = versionOnly())
       request = Buffer.concat([request, chunk]);
       if (request.length < 5 || request.length < 5 + request.readUInt32BE(1)) return;
       const asked = words(request.subarray(5)).filter(Boolean).join('/');
-      answer(stream, api([name, asked].filter(Boolean).join(' '), node));
+      const reply = api([name, asked].filter(Boolean).join(' '), node);
+      if (typeof reply === 'object' && 'outOfTimeAfter' in reply) {
+        ({ outOfTimeAfter } = reply);
+        endTime();
+        return;
+      }
+      // The client answers a ping after it has read what was sent before.
+      stream.on('close', () => {
+        if (session && !session.destroyed)
+          session.ping(() => {
+            read++;
+            endTime();
+          });
+      });
+      answer(stream, reply);
     });
   });
   server.on('sessionError', () => {}).on('tlsClientError', () => {});
