@@ -16,10 +16,13 @@ const CONNECTIONS = Math.min(REQUESTED, Math.floor((LIMIT - 500) / 2));
 const HELD = { ...CLIENT_TIMEOUTS, handshakeMs: 60_000, headersMs: 60_000 };
 
 /** A few at a time: what waits to be accepted is bounded by the system, and all handshakes are this process's own work. */
-async function open(count: number, atOnce: number, connect: () => Promise<Socket>): Promise<Socket[]> {
+async function open(count: number, atOnce: number, connect: () => Promise<Socket | undefined>): Promise<Socket[]> {
   const sockets: Socket[] = [];
   const openSome = async () => {
-    while (sockets.length < count) sockets.push(await connect());
+    while (sockets.length < count) {
+      const socket = await connect();
+      if (socket) sockets.push(socket);
+    }
   };
   await Promise.all(Array.from({ length: atOnce }, openSome));
   return sockets;
@@ -40,10 +43,10 @@ it('connections that say nothing are cut off, all of them, with and without a ha
   });
   const connections = () =>
     new Promise<number>((resolve) => server.app.server.getConnections((_error, count) => resolve(count)));
-  // Each handshake has to end within its time: on a busy machine a hundred at once do not.
+  // Each handshake has to end within its time: on a busy machine a hundred at once do not. One that is cut off is replaced by another one.
   const silent = [
     ...(await open(500, 100, () => openRaw(server.port))),
-    ...(await open(100, 4, () => openTls(server.port))),
+    ...(await open(100, 4, () => openTls(server.port).catch(() => undefined))),
   ];
   for (const socket of silent) socket.resume();
 
