@@ -28,7 +28,7 @@ function held() {
       message.on('data', (piece) => pieces.push(String(piece)));
       message.resume();
       message.push(null);
-      await vi.waitFor(() => expect(message.readableEnded).toBe(true));
+      await eventually(() => expect(message.readableEnded).toBe(true));
     },
   };
 }
@@ -93,7 +93,7 @@ const head = (length: number) => `POST / HTTP/1.1\r\nHost: localhost\r\nContent-
 it('a body that is held back is read no further, in one piece so far, and later is whole', async () => {
   const { held, client, send, dribble } = await connected();
   await send(head(2_000));
-  await vi.waitFor(() => expect(held).toHaveLength(1));
+  await eventually(() => expect(held).toHaveLength(1));
   const [{ message, release }] = held as [(typeof held)[number]];
   await dribble('x'.repeat(2_000));
   await stopped(message);
@@ -114,7 +114,7 @@ it('a body that is held back is read no further, in one piece so far, and later 
 it('a body that is held back stays so when an earlier one on its connection is read', async () => {
   const { held, client, send, dribble } = await connected();
   await send(`${head(3)}abc${head(500)}d`);
-  await vi.waitFor(() => expect(held).toHaveLength(2));
+  await eventually(() => expect(held).toHaveLength(2));
   const [{ message: first, release: releaseFirst }, { message: second, release: releaseSecond }] = held as [
     (typeof held)[number],
     (typeof held)[number],
