@@ -192,16 +192,19 @@ describeWithControlPlane('leader election', {}, (cp) => {
     const cutOff = await candidate(name, 'a', SHORT, throughProxy(kubeconfig, proxy.url));
     await leads(cutOff.election);
     const other = await candidate(name, 'b', SHORT);
-    await waitUntil(() => other.election.leader(), {
+    await waitUntil(() => (cutOff.election.isLeader() && other.election.leader()) || undefined, {
       timeoutMs: TIMEOUT_MS,
-      otherwise: () => 'b does not see who leads',
+      otherwise: () => 'a does not lead, or b does not see who leads',
     });
 
     proxy.pause();
+    // On a slow machine, a term may have ended before.
+    const earlier = cutOff.terms.slice(0, -1);
+    const term = cutOff.terms.at(-1);
     const { renewTime = '' } = await leaseOf(name);
     await leads(other.election);
     const { acquireTime = '' } = await leaseOf(name);
-    const ended = cutOff.terms[0]?.ended ?? Number.POSITIVE_INFINITY;
+    const ended = term?.ended ?? Number.POSITIVE_INFINITY;
     // Nobody may take it any earlier, and by then the one before has long given up.
     expect(Date.parse(acquireTime) - Date.parse(renewTime)).toBeGreaterThanOrEqual(SHORT.leaseDurationMs);
     expect(performance.timeOrigin + ended).toBeLessThan(Date.parse(renewTime) + SHORT.leaseDurationMs);
@@ -211,7 +214,7 @@ describeWithControlPlane('leader election', {}, (cp) => {
     proxy.resume();
     await other.election.stop();
     await leads(cutOff.election);
-    expect(cutOff.terms).toHaveLength(2);
+    expect(cutOff.terms).toHaveLength(earlier.length + 2);
   });
 
   it('without the rights it says which ones are missing, and leads once it has them', async () => {
