@@ -1,9 +1,10 @@
 import { hasTooManyTolerations, optsOut } from '../judge/daemon-set-view.ts';
+import { lackedByRunning } from '../judge/request/daemon-set.ts';
 import { matchesPattern } from '../kubernetes/pattern.ts';
 import type { Taint } from '../kubernetes/taint.ts';
 import { tolerates } from '../kubernetes/toleration.ts';
 import { isTransientTaintKey } from '../kubernetes/transient-taints.ts';
-import type { CompiledTolerationPolicy } from '../policy/compiled-toleration-policy.ts';
+import { type CompiledTolerationPolicy, mutatingAmong } from '../policy/compiled-toleration-policy.ts';
 import { parsePolicy } from '../policy/policy.ts';
 import type { SchedulingNode } from '../scheduling/coverage.ts';
 import { closingPolicies, type TolerationPolicyManifest, tolerationPolicies } from './gap-policies.ts';
@@ -13,7 +14,7 @@ import type { FixableDaemonSet } from './workload.ts';
 
 /** Why a gap is not closed. */
 export type NotClosedBecause =
-  /** Policies already require all missing tolerations: the next rollout adds them. */
+  /** The policies add all missing tolerations at the next rollout. */
   | { readonly kind: 'alreadyRequired'; readonly by: readonly string[] }
   /** The user did not name the key of a blocking taint. */
   | { readonly kind: 'keyNotNamed'; readonly keys: readonly string[] }
@@ -86,10 +87,12 @@ function notClosedBecause(
 ): NotClosedBecause | undefined {
   if (optsOut(daemonSet)) return { kind: 'optsOut' };
   if (byPolicies && hasTooManyTolerations(daemonSet)) return { kind: 'tooManyTolerations' };
-  const giving = inForce.filter(({ mode, selectsDaemonSet }) => mode === 'Mutate' && selectsDaemonSet(daemonSet));
-  const by = taints.map(
-    (taint) => giving.find(({ tolerations }) => tolerations.some(({ value }) => tolerates(value, taint)))?.name,
+  // Not all that they require: the webhook does not add Exists to a DaemonSet that tolerates a role taint without its value.
+  const { missing } = lackedByRunning(
+    { ...daemonSet, deleting: false },
+    { tolerationPolicies: mutatingAmong(inForce) },
   );
+  const by = taints.map((taint) => missing.find(({ toleration }) => tolerates(toleration, taint))?.policy.name);
   if (by.every((name) => name !== undefined)) return { kind: 'alreadyRequired', by: [...new Set(by)] };
   const isNamed = (key: string) =>
     isTransientTaintKey(key) ? keys.includes(key) : keys.some((pattern) => matchesPattern(pattern, key));

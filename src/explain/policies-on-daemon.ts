@@ -84,7 +84,7 @@ export interface PoliciesOnDaemon {
 export interface PoliciesOnDaemonSet extends PoliciesOnDaemon {
   /** It has so many tolerations that no TolerationPolicy is applied to it. */
   readonly tooManyTolerations: boolean;
-  /** Those of {@link PoliciesOnDaemon.permanentTaints} that the tolerations of policies of any mode do not match. */
+  /** Those of {@link PoliciesOnDaemon.permanentTaints} that it would not tolerate with the missing tolerations of policies of any mode. */
   readonly notRequired: readonly Taint[];
   /** The tolerations with seconds of policies in mode Mutate for the taints that evict its pods: they are added again to a DaemonSet without them. */
   readonly addedAgain: readonly PolicyField[];
@@ -109,7 +109,7 @@ export function policiesOnDaemonSet(
 ): PoliciesOnDaemonSet {
   const { places, permanentTaints, waiting } = placesFor(compileCoverage(daemonSet), nodes, daemonSet, compiled);
   const requiring = requiringFor(daemonSet, compiled);
-  const required = requiring.flatMap(({ tolerations }) => tolerations.map(({ value }) => value));
+  const { missing } = lackedByRunning(daemonSet, compiled);
   const evicting = places.flatMap(({ evictedBy }) => evictedBy);
   const adding = isLeftAlone(daemonSet) ? [] : requiring.filter(({ mode }) => mode === 'Mutate');
   return {
@@ -122,7 +122,7 @@ export function policiesOnDaemonSet(
     places,
     permanentTaints,
     waiting,
-    notRequired: permanentTaints.filter((taint) => !required.some((toleration) => tolerates(toleration, taint))),
+    notRequired: permanentTaints.filter((taint) => !missing.some(({ toleration }) => tolerates(toleration, taint))),
     addedAgain: fieldsWith(
       adding,
       (value) => Number.isFinite(secondsOf(value)) && evicting.some((taint) => tolerates(value, taint)),

@@ -1,5 +1,4 @@
 import type { ClusterDaemonSet, ClusterNode } from '../cluster/objects/cluster-objects.ts';
-import { oncePer } from '../collections/once-per.ts';
 import { type GapRemedy, gapRemedy } from '../coverage/gap-remedy.ts';
 import { findGaps } from '../coverage/gaps.ts';
 import { type NodeGroup as Alike, startGrouping } from '../coverage/node-groups.ts';
@@ -11,7 +10,7 @@ import { lackedByRunning } from '../judge/request/daemon-set.ts';
 import { NEW_ROLE, OLD_ROLE } from '../kubernetes/roles.ts';
 import { formatTaint } from '../kubernetes/taint.ts';
 import { tolerates } from '../kubernetes/toleration.ts';
-import type { CompiledTolerationPolicy } from '../policy/compiled-toleration-policy.ts';
+import { mutatingAmong } from '../policy/compiled-toleration-policy.ts';
 import type { PolicySet } from '../policy/policy-set.ts';
 import { daemonSetName } from '../policy/ready-when.ts';
 import { longLoop } from '../runtime/long-loop.ts';
@@ -104,7 +103,7 @@ function factsOf(
   policies: PolicySet['tolerationPolicies'],
   unready: readonly ClusterNode[],
 ): Omit<EvaluatedRow, keyof CoverageRow | 'remedy'> {
-  const { missing, cutShort } = lackedByRunning(daemonSet, { tolerationPolicies: mutating(policies) });
+  const { missing, cutShort } = lackedByRunning(daemonSet, { tolerationPolicies: mutatingAmong(policies) });
   const adding = new Set(missing.map(({ policy: { name } }) => name));
   const addingNone = cutShort.map(({ required }) => required.policy.name).filter((name) => !adding.has(name));
   return {
@@ -128,11 +127,6 @@ function remedyFor(
   const covered = groups.map(({ nodes }) => ({ nodes, coverageOf: () => coverageOn(nodes[0]) }));
   return gapRemedy(findGaps([daemonSet], covered), policies, daemonSet.isCritical);
 }
-
-/** The same list each time: {@link lackedByRunning} keeps what a list of policies requires. */
-const mutating = oncePer((policies: readonly CompiledTolerationPolicy[]) =>
-  policies.filter(({ mode }) => mode === 'Mutate'),
-);
 
 function rowOf(
   daemonSet: ClusterDaemonSet,

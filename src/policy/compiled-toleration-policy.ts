@@ -1,3 +1,4 @@
+import { oncePer } from '../collections/once-per.ts';
 import type { Toleration } from '../kubernetes/toleration.ts';
 import {
   compileDaemonSetSelection,
@@ -47,3 +48,8 @@ export function compileTolerationPolicy(
     selectsDaemonSet: compileDaemonSetSelection(spec.daemonSets),
   };
 }
+
+/** The policies in mode Mutate. Returns the same list each time, because what they require is cached by list. */
+export const mutatingAmong = oncePer((policies: readonly CompiledTolerationPolicy[]) =>
+  policies.filter(({ mode }) => mode === 'Mutate'),
+);

@@ -24,6 +24,7 @@ const REPLACED = [
   },
 ];
 const EDGE = { key: 'edge', effect: 'NoSchedule' };
+const ROLE = { key: 'node-role.kubernetes.io/control-plane', effect: 'NoSchedule' };
 const node = (name: string, taints: readonly object[]) => ({ metadata: { name, managedFields }, spec: { taints } });
 const policy = (name: string, spec: object) => ({
   metadata: { name, uid: name, generation: 1, resourceVersion: '1' },
@@ -175,6 +176,20 @@ describe('a DaemonSet that no policy gives its toleration: what to do', () => {
       where: 'no policy asks for it',
       more: { '/apis/taintkeeper.dev/v1alpha1/tolerationpolicies': [] },
       next: 'taintkeeper coverage fix -n ns --daemonset a --taint edge | kubectl apply -f - && kubectl wait --for=condition=Ready tolerationpolicy/coverage-ns.5b92d1db && kubectl rollout restart -n ns daemonset a',
+    },
+    {
+      where: 'it tolerates the role taint without a value, so that admission does not add the toleration of the policy',
+      more: {
+        '/api/v1/nodes': [node('n1', [{ ...ROLE, value: 'true' }])],
+        '/apis/taintkeeper.dev/v1alpha1/tolerationpolicies': [
+          policy('roles', { mode: 'Mutate', daemonSets: { namespaces: ['ns'] } }),
+        ],
+        [DAEMON_SET_PATH]: {
+          metadata: { namespace: 'ns', name: 'a', uid: 'u' },
+          spec: { selector: { matchLabels: { app: 'a' } }, template: { spec: { tolerations: [ROLE] } } },
+        },
+      },
+      next: 'taintkeeper coverage fix -n ns --daemonset a | kubectl apply -f - && kubectl wait --for=condition=Ready tolerationpolicy/coverage-ns.4353b469 && kubectl rollout restart -n ns daemonset a',
     },
     {
       where: 'with --audit, another policy would add none either',

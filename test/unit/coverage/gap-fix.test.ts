@@ -248,6 +248,18 @@ describe('if policies in force require tolerations', () => {
     expect(policies).toEqual([]);
     expect(left).toMatchObject(because.map((one) => ({ because: one })));
   });
+
+  it('but admission does not add one to a DaemonSet that tolerates the role taint without its value, the gap is closed', () => {
+    const withValue = { ...CONTROL_PLANE, value: 'true' };
+    const daemonSets = [fixable('d', { tolerations: [{ key: CONTROL_PLANE.key, effect: 'NoSchedule' }] })];
+    const gaps = findGaps(daemonSets, groupNodes(daemonSets, [node('n', [withValue])]));
+    const inForce = compilePolicies([
+      { kind: 'TolerationPolicy', name: 'roles', spec: { mode: 'Mutate', daemonSets: { namespaces: ['*'] } } },
+    ]);
+    const { policies, left } = fixGaps(gaps, ROLE_TAINT_KEYS, inForce.tolerationPolicies);
+    expect(left).toEqual([]);
+    expect(policies[0]?.spec.tolerations).toEqual([{ ...withValue, operator: 'Equal' }]);
+  });
 });
 
 it('DaemonSets of a namespace with the same needs share a policy, up to the limits of the CRD', () => {

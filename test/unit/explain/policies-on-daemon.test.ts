@@ -188,6 +188,14 @@ describe('a DaemonSet', () => {
     expect(notRequired([])).toEqual([MASTER, CONTROL_PLANE, GPU]);
   });
 
+  it('is kept off by a role taint with a value if admission adds no toleration to its own one without a value', () => {
+    const withValue = { ...CONTROL_PLANE, value: 'true' };
+    const notRequired = (tolerations: Toleration[]) =>
+      policiesOnDaemonSet(subject({ tolerations }), [node('c', [withValue])], inForce([ROLES])).notRequired;
+    expect(notRequired([{ key: CONTROL_PLANE.key, effect: 'NoSchedule' }])).toEqual([withValue]);
+    expect(notRequired([])).toEqual([]);
+  });
+
   it('is selected by policies, or the unmet requirements are listed', () => {
     const explained = policiesOnDaemonSet(
       subject({ labels: { tier: 'a' } }),
