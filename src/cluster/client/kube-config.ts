@@ -1,6 +1,7 @@
-import { existsSync } from 'node:fs';
+import { existsSync, readFileSync } from 'node:fs';
 import { homedir } from 'node:os';
-import { delimiter, join } from 'node:path';
+import { delimiter, dirname, join } from 'node:path';
+import { parseDocuments } from '../../files/documents.ts';
 import { InputError } from '../../files/input-error.ts';
 import { unreadable } from '../../files/text-files.ts';
 import type { KubeConfig } from './client-node.ts';
@@ -101,28 +102,49 @@ function choose(context: string, config: KubeConfig, where: string): void {
   config.setCurrentContext(context);
 }
 
+/** As kubectl merges files: the first one that names a cluster, a user, a context or the current context decides. */
 function loadFiles(files: readonly string[], Config: typeof KubeConfig): KubeConfig {
-  const [first, ...others] = files.map((file) => {
-    const config = new Config();
-    try {
-      config.loadFromFile(file);
-    } catch (error) {
-      if ((error as NodeJS.ErrnoException).code !== undefined) throw new InputError([unreadable(file, error)]);
-      // Only the first line: a YAML parser quotes the text around the error, which may be a token.
-      const [reason] = (error as Error).message.split('\n');
-      throw new InputError([`${file}: cannot be read as a kubeconfig: ${reason}`]);
-    }
-    return config;
+  const configs = files.map((file) => loadFile(file, Config));
+  const merged = new Config();
+  merged.loadFromOptions({
+    clusters: firstOfEachName(configs.flatMap((config) => config.clusters)),
+    contexts: firstOfEachName(configs.flatMap((config) => config.contexts)),
+    users: firstOfEachName(configs.flatMap((config) => config.users)),
+    currentContext: configs.map((config) => config.currentContext).find(Boolean),
   });
-  if (!first) throw new InputError(['no kubeconfig']);
-  for (const config of others) {
-    try {
-      first.mergeConfig(config, first.currentContext !== undefined);
-    } catch (error) {
-      throw new InputError([`${files.join(delimiter)}: cannot be merged: ${(error as Error).message}`]);
-    }
+  return merged;
+}
+
+function firstOfEachName<Named extends { readonly name: string }>(all: readonly Named[]): Named[] {
+  return [...Map.groupBy(all, ({ name }) => name).values()].flatMap(([first]) => first ?? []);
+}
+
+/** A file without content is one without entries. */
+function loadFile(file: string, Config: typeof KubeConfig): KubeConfig {
+  const content = readKubeconfig(file);
+  const config = new Config();
+  try {
+    config.loadFromString(JSON.stringify(content));
+  } catch (error) {
+    throw new InputError([`${file}: cannot be read as a kubeconfig: ${(error as Error).message}`]);
   }
-  return first;
+  config.makePathsAbsolute(dirname(file));
+  return config;
+}
+
+/**
+ * The first document of the file, which is the one that kubectl reads.
+ * @throws InputError, which quotes nothing: it may be a token
+ */
+function readKubeconfig(file: string): unknown {
+  let text: string;
+  try {
+    text = readFileSync(file, 'utf8');
+  } catch (error) {
+    throw new InputError([unreadable(file, error)]);
+  }
+  const [document] = parseDocuments(text, file, { secret: true });
+  return document?.value ?? {};
 }
 
 function loadPod(root: string, Config: typeof KubeConfig): KubeConfig {

@@ -97,6 +97,29 @@ describe('loadConfig', () => {
     expect(load(rest, clusters, '{"current-context": "y"}').load().getCurrentContext()).toBe('x');
   });
 
+  it('takes clusters, users and contexts of the same name from the first file, as kubectl does', () => {
+    const part = (server: string, namespace: string, token: string, more: object = {}) =>
+      JSON.stringify({
+        clusters: [{ name: 'kubernetes', cluster: { server } }],
+        contexts: [{ name: 'admin', context: { cluster: 'kubernetes', user: 'admin', namespace } }],
+        users: [{ name: 'admin', user: { token } }],
+        ...more,
+      });
+    const first = part('https://a', 'a', 'a', { 'current-context': '' });
+    const { directory } = load(first, part('https://b', 'b', 'b', { 'current-context': 'admin' }));
+    const [a, b] = [join(directory, 'config0'), join(directory, 'config1')];
+    const config = loadConfig({ kind: 'files', files: [a, a, b] }, KubeConfig);
+    expect(config.getCurrentCluster()?.server).toBe('https://a');
+    expect(config.getCurrentUser()?.token).toBe('a');
+    expect(config.getContexts()).toEqual([{ name: 'admin', cluster: 'kubernetes', user: 'admin', namespace: 'a' }]);
+  });
+
+  it.each(['', '# nothing', '---'])('skips a file without content: "%s"', (text) => {
+    const config = kubeconfigText('https://c');
+    expect(load(text, config).load().getCurrentCluster()?.server).toBe('https://c');
+    expect(load(config, text).load().getCurrentCluster()?.server).toBe('https://c');
+  });
+
   it('takes the context that was asked for, and names those that are there', () => {
     const cluster = (name: string) => ({ name, cluster: { server: `https://${name}` } });
     const context = (name: string) => ({ name, context: { cluster: name, user: 'u' } });
@@ -117,9 +140,14 @@ describe('loadConfig', () => {
     {
       why: 'no YAML',
       text: 'users: [{token: "secret-token"\n  - x: ]',
+      fault: /config0:2:3: this is no YAML \(.*\)$/m,
+    },
+    {
+      why: 'without a name for a cluster',
+      text: '{"clusters": [{}]}',
       fault: /config0: cannot be read as a kubeconfig: /,
     },
-    { why: 'empty', text: '', fault: /config0: cannot be read as a kubeconfig: / },
+    { why: 'empty', text: '', fault: /config0: has no current-context; choose one with/ },
     { why: 'without current-context', text: '{}', fault: /config0: has no current-context; choose one with/ },
     {
       why: 'with a context that is not there',
