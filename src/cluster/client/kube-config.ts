@@ -1,6 +1,6 @@
 import { existsSync, readFileSync } from 'node:fs';
 import { homedir } from 'node:os';
-import { delimiter, dirname, join } from 'node:path';
+import { delimiter, dirname, join, resolve, sep } from 'node:path';
 import { parseDocuments } from '../../files/documents.ts';
 import { InputError } from '../../files/input-error.ts';
 import { unreadable } from '../../files/text-files.ts';
@@ -74,9 +74,15 @@ export function loadConfig(source: ConfigSource, Config: typeof KubeConfig): Kub
   if (!context) throw new InputError([`${where}: has no current-context; choose one with --context`]);
   const cluster = config.getCurrentCluster();
   if (!cluster) throw new InputError([`${where}: context ${context} names no cluster that is in the file`]);
+  const user: FileUser | null = config.getCurrentUser();
   // Without a user, KubeConfig also leaves out the cluster's CA.
-  if (!config.getCurrentUser())
-    throw new InputError([`${where}: context ${context} names no user that is in the file`]);
+  if (!user) throw new InputError([`${where}: context ${context} names no user that is in the file`]);
+  if (user.notSent?.length) {
+    throw new InputError([
+      `${where}: user ${user.name}: ${user.notSent.join(', ')} is not supported, and without it requests would have other rights than those of kubectl. ` +
+        'Choose another context with --context',
+    ]);
+  }
   if (!/^https?:\/\//.test(cluster.server) || !URL.canParse(cluster.server)) {
     throw new InputError([`${where}: server ${cluster.server} is not a URL`]);
   }
@@ -122,14 +128,50 @@ function firstOfEachName<Named extends { readonly name: string }>(all: readonly 
 /** A file without content is one without entries. */
 function loadFile(file: string, Config: typeof KubeConfig): KubeConfig {
   const content = readKubeconfig(file);
+  const folder = dirname(file);
   const config = new Config();
   try {
     config.loadFromString(JSON.stringify(content));
+    config.makePathsAbsolute(folder);
+    const { users } = content as { readonly users?: readonly { readonly user?: UnreadFields | null }[] };
+    config.users = config.users.map((user, index) => withUnread(user, users?.[index]?.user ?? {}, folder));
   } catch (error) {
     throw new InputError([`${file}: cannot be read as a kubeconfig: ${(error as Error).message}`]);
   }
-  config.makePathsAbsolute(dirname(file));
   return config;
+}
+
+type User = NonNullable<ReturnType<KubeConfig['getCurrentUser']>>;
+
+interface FileUser extends User {
+  /** The fields of the user that change its rights, and that KubeConfig does not send. */
+  readonly notSent?: readonly string[];
+}
+
+/** Fields of a user of client-go (k8s.io/client-go/tools/clientcmd/api/v1, AuthInfo) that KubeConfig does not read. */
+interface UnreadFields {
+  readonly tokenFile?: string;
+  readonly 'as-groups'?: readonly string[];
+  readonly 'as-uid'?: string;
+  readonly 'as-user-extra'?: Readonly<Record<string, readonly string[]>>;
+}
+
+const NOT_SENT = ['as-groups', 'as-uid', 'as-user-extra'] as const;
+
+/** @param folder of the file, to which paths are relative */
+function withUnread(user: User, fields: UnreadFields, folder: string): FileUser {
+  const notSent = NOT_SENT.filter((name) => Object.keys(fields[name] ?? {}).length > 0);
+  return { ...withCredentials(user, fields, folder), ...(notSent.length > 0 ? { notSent } : {}) };
+}
+
+function withCredentials(user: User, { tokenFile }: UnreadFields, folder: string): User {
+  const { token, exec, ...others } = user;
+  // It counts before a token and a plugin, as in client-go. KubeConfig reads it again every minute.
+  if (tokenFile)
+    return { ...others, authProvider: { name: 'tokenFile', config: { tokenFile: resolve(folder, tokenFile) } } };
+  // PATH finds a command without a separator.
+  const isPath = (exec as { command?: string } | null | undefined)?.command?.includes(sep);
+  return isPath ? { ...user, exec: { ...exec, command: resolve(folder, exec.command) } } : user;
 }
 
 /**

@@ -86,6 +86,28 @@ describe('loadConfig', () => {
     expect(config.getContextObject(config.getCurrentContext())?.namespace).toBe('taintkeeper');
   });
 
+  it.each([
+    { command: './plugin', isRelative: true },
+    { command: '/usr/bin/plugin', isRelative: false },
+    { command: 'plugin', isRelative: false },
+  ])('reads the path of an exec plugin relative to the file, as kubectl does: $command', ({ command, isRelative }) => {
+    const { directory, load: loadIt } = load(kubeconfigText('https://c', { user: { exec: { command } } }));
+    expect(loadIt().getCurrentUser()?.exec?.command).toBe(isRelative ? join(directory, command) : command);
+  });
+
+  it.each<[string, unknown]>([
+    ['as-groups', ['system:masters']],
+    ['as-uid', '7'],
+    ['as-user-extra', { scopes: ['all'] }],
+  ])('refuses a user who impersonates with %s, if its context is chosen', (field, value) => {
+    const user = { as: 'admin', [field]: value };
+    expect(load(kubeconfigText('https://c', { user })).load).toThrow(
+      `config0: user test: ${field} is not supported, and without it requests would have other rights than those of kubectl`,
+    );
+    const other = JSON.stringify({ users: [{ name: 'other', user }] });
+    expect(load(other, kubeconfigText('https://c')).load().getCurrentUser()?.token).toBe('the-token');
+  });
+
   it('merges several, of which the first to name a context chooses', () => {
     const clusters = JSON.stringify({ clusters: [{ name: 'c', cluster: { server: 'https://c' } }] });
     const rest = JSON.stringify({

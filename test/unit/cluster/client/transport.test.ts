@@ -85,6 +85,20 @@ describe('in a pod', () => {
   });
 });
 
+it('the token file of a kubeconfig is followed as it rotates, and counts before a token', async () => {
+  const { api, authority } = await tlsApi();
+  const directory = temporaryDirectory();
+  writeFileSync(join(directory, 'ca.crt'), authority.cert);
+  writeFileSync(join(directory, 'token'), 'first\n');
+  const transport = transportFor(directory, inFiles(api, { tokenFile: 'token', token: 'older' }));
+
+  vi.useFakeTimers({ toFake: ['Date'] });
+  expect(await get(transport)).toEqual({ token: 'Bearer first' });
+  writeFileSync(join(directory, 'token'), 'second');
+  vi.setSystemTime(Date.now() + 61_000);
+  expect(await get(transport)).toEqual({ token: 'Bearer second' });
+});
+
 describe('a client certificate', () => {
   it('is followed when its files are replaced, and connections with the old one end', async () => {
     const { api, authority } = await tlsApi();
