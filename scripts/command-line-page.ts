@@ -9,7 +9,7 @@ const ENVIRONMENT = `## Environment
 | variable | for | meaning |
 | --- | --- | --- |
 | \`LOG_LEVEL\` | \`serve\` | \`trace\`, \`debug\`, \`info\` (the default), \`warn\`, \`error\`, \`fatal\` or \`silent\` |
-| \`KUBECONFIG\` | what asks a cluster | a file, or several, separated as in \`PATH\` |
+| \`KUBECONFIG\` | what asks a cluster | a file, or several, separated as in \`PATH\`. Without it and \`--kubeconfig\`, commands use the pod's ServiceAccount in a pod, and \`~/.kube/config\` elsewhere |
 | \`NO_COLOR\` | all | not empty: no colours |
 | \`FORCE_COLOR\` | all | \`0\` or \`false\`: no colours. Another value: colours also on a terminal with \`TERM=dumb\` |
 

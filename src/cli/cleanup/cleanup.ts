@@ -69,7 +69,7 @@ Exit code: 0 everything was removed, 1 some objects could not be removed, or a T
 state, or taintkeeper is installed.
 
 Examples:
-  taintkeeper cleanup --dry-run                  shows what is left, in the current context
+  taintkeeper cleanup --dry-run                  shows what is left
   taintkeeper cleanup                            removes annotations, keeps tolerations
   taintkeeper cleanup --tolerations              removes tolerations too, one DaemonSet after the other`,
     )

@@ -42,7 +42,7 @@ file, 2 the input or the cluster could not be read. A file that cannot be read, 
 and the others are compared.
 
 Examples:
-  taintkeeper coverage --gaps                            show the gaps of the current context
+  taintkeeper coverage --gaps                            show the gaps of the cluster
   taintkeeper coverage fix | kubectl apply -f -          have taintkeeper close the gaps
   taintkeeper coverage migrate                           from the taint master to control-plane, as a checked list
   kubectl get nodes -o json > nodes.json                 check a chart before it is installed:

@@ -31,7 +31,8 @@ export interface ConfigSurroundings {
 }
 
 /**
- * Finds the configuration as client-go does: the named file, else KUBECONFIG, else the pod's service account, else `~/.kube/config`.
+ * Finds the configuration in the order of controller-runtime: the named file, else KUBECONFIG, else the pod's service account, else `~/.kube/config`.
+ * kubectl takes the service account last.
  * @throws InputError if there is none, or none with contexts although one is named
  */
 export function findConfig(
