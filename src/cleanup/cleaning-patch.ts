@@ -1,6 +1,6 @@
 import { jsonPointer, type Operation } from '../kubernetes/json-patch.ts';
 import { TOLERATIONS_POINTER } from '../kubernetes/toleration.ts';
-import type { LeftOnDaemonSet, LeftOnNode, Leftover } from './leftover.ts';
+import { type LeftOnNode, type Leftover, removableIndexes } from './leftover.ts';
 
 /**
  * The JSON patch (RFC 6902) that removes what is left, and fails if that has changed. Other changes of the object, which are frequent on nodes, do not
@@ -9,11 +9,13 @@ import type { LeftOnDaemonSet, LeftOnNode, Leftover } from './leftover.ts';
 export function cleaningPatch(leftover: Leftover, removesTolerations: boolean): Operation[] {
   const annotations = annotationRemovals(leftover);
   if (leftover.resource === 'nodes') return [...startupTaintRemoval(leftover), ...annotations];
-  if (!removesTolerations || leftover.tolerationIndexes.length === 0) return annotations;
+  const removable = removesTolerations ? removableIndexes(leftover) : [];
+  if (removable.length === 0) return annotations;
   return [
-    { op: 'test', path: TOLERATIONS_POINTER, value: leftover.value.tolerations },
+    // Whether tolerations stay depends on more than the list.
+    { op: 'test', path: '/metadata/resourceVersion', value: leftover.resourceVersion },
     ...annotations,
-    ...tolerationRemovals(leftover),
+    ...tolerationRemovals(removable),
   ];
 }
 
@@ -37,8 +39,6 @@ function startupTaintRemoval({ taints, startupTaints }: LeftOnNode): Operation[]
 }
 
 /** From the end, so that earlier indexes stay valid. */
-function tolerationRemovals({ tolerationIndexes }: LeftOnDaemonSet): Operation[] {
-  return tolerationIndexes
-    .toReversed()
-    .map((index): Operation => ({ op: 'remove', path: `${TOLERATIONS_POINTER}/${index}` }));
+function tolerationRemovals(indexes: readonly number[]): Operation[] {
+  return indexes.toReversed().map((index): Operation => ({ op: 'remove', path: `${TOLERATIONS_POINTER}/${index}` }));
 }

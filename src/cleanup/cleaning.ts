@@ -4,7 +4,7 @@ import { patchIfUnchanged } from '../cluster/client/conditional-patch.ts';
 import { objectTitle } from '../kubernetes/object-title.ts';
 import { takeToken, tokenBucket } from '../runtime/token-bucket.ts';
 import { cleaningPatch } from './cleaning-patch.ts';
-import { type Leftover, pathOf, readDaemonSet, readNode } from './leftover.ts';
+import { type Leftover, pathOf, readDaemonSet, readNode, removableIndexes } from './leftover.ts';
 import type { Leftovers } from './leftovers.ts';
 import { waitForReplacedPods } from './replaced-pods.ts';
 
@@ -75,7 +75,7 @@ async function cleanObject(
     fieldManager: CLEANUP_MANAGER,
     dryRun: dryRun === 'server',
   });
-  const rolls = removesTolerations && first.tolerationIndexes.length > 0 && dryRun === 'none';
+  const rolls = removesTolerations && removableIndexes(first).length > 0 && dryRun === 'none';
   if (!rolls || after === undefined || after.resource === 'nodes') return;
   onProgress(`waiting until the pods of ${objectTitle(after)} are replaced`);
   await waitForReplacedPods(client, after, unreadyNodes, rolloutTimeoutMs);

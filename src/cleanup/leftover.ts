@@ -10,7 +10,9 @@ import { carriedStartup } from '../judge/startup/startup-requirement.ts';
 import type { StringMap } from '../kubernetes/label-selector.ts';
 import { sameTaint, type Taint } from '../kubernetes/taint.ts';
 import type { Toleration } from '../kubernetes/toleration.ts';
+import { managedFieldsOf } from '../objects/managed-fields.ts';
 import type { CompiledTaintPolicy } from '../policy/compiled-taint-policy.ts';
+import { type StayingTolerations, stayingTolerations } from './staying-tolerations.ts';
 
 /** A Node or a DaemonSet, and what taintkeeper left on it. */
 export type Leftover = LeftOnNode | LeftOnDaemonSet;
@@ -31,6 +33,9 @@ export interface LeftOnDaemonSet extends LeftBehind {
   readonly namespace: string;
   readonly name: string;
   readonly value: ClusterDaemonSet;
+  readonly resourceVersion: string | undefined;
+  /** Undefined if all added tolerations can be removed. */
+  readonly staying: StayingTolerations | undefined;
 }
 
 /** @throws MalformedObjectError */
@@ -58,7 +63,10 @@ export function readNode(object: unknown, policies: readonly CompiledTaintPolicy
 export function readDaemonSet(object: unknown): LeftOnDaemonSet {
   const value = projectDaemonSet(object);
   const { namespace, name, annotations, tolerations } = value;
-  return { resource: 'daemonsets', namespace, name, value, ...leftOnDaemonSet(annotations, tolerations) };
+  const { resourceVersion } = (object as { metadata: { resourceVersion?: string } }).metadata;
+  const left = leftOnDaemonSet(annotations, tolerations);
+  const staying = stayingTolerations(left.tolerationIndexes, tolerations, annotations, managedFieldsOf(object));
+  return { resource: 'daemonsets', namespace, name, value, resourceVersion, staying, ...left };
 }
 
 /** The startup taints that are left. */
@@ -66,11 +74,25 @@ export function startupTaintsOn(leftover: Leftover): readonly Taint[] {
   return leftover.resource === 'nodes' ? leftover.startupTaints : [];
 }
 
-/** The added tolerations that the DaemonSet still has. */
-export function addedTolerationsOn(leftover: Leftover): Toleration[] {
+/** The indexes, in order, of the added tolerations that can be removed. */
+export function removableIndexes(leftover: Leftover): number[] {
   if (leftover.resource === 'nodes') return [];
-  const { value, tolerationIndexes } = leftover;
-  return value.tolerations.filter((_, index) => tolerationIndexes.includes(index));
+  return leftover.tolerationIndexes.filter((index) => !leftover.staying?.indexes.includes(index));
+}
+
+/** The added tolerations that can be removed. */
+export function removableOn(leftover: Leftover): Toleration[] {
+  return tolerationsAt(leftover, removableIndexes(leftover));
+}
+
+/** The added tolerations that are not removed: see {@link StayingTolerations}. */
+export function stayingOn(leftover: Leftover): Toleration[] {
+  return leftover.resource === 'nodes' ? [] : tolerationsAt(leftover, leftover.staying?.indexes ?? []);
+}
+
+function tolerationsAt(leftover: Leftover, indexes: readonly number[]): Toleration[] {
+  if (leftover.resource === 'nodes') return [];
+  return leftover.value.tolerations.filter((_, index) => indexes.includes(index));
 }
 
 /** The path of the object in the API. */

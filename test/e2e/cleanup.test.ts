@@ -1,16 +1,19 @@
-import { beforeAll, beforeEach, expect, it } from 'vitest';
+import { beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { type Cleaned, clean } from '../../src/cleanup/cleaning.ts';
 import { findLeftovers } from '../../src/cleanup/leftovers.ts';
 import { NATIVE_RESOURCES } from '../../src/cluster/admission-registration/native-policies.ts';
 import { connect } from '../../src/cluster/client/api-client.ts';
+import { FIELD_MANAGER } from '../../src/objects/managed-fields.ts';
 import { grantRules } from '../control-plane/cluster-admin.ts';
 import { MERGE_PATCH } from '../control-plane/content-types.ts';
 import { describeWithControlPlane } from '../control-plane/describe-with-control-plane.ts';
+import { succeeded } from '../control-plane/rest.ts';
 import { admin, type User } from '../control-plane/users.ts';
+import { waitUntil } from '../control-plane/wait-until.ts';
 import { MASTER } from '../unit/judge/request/daemon-set-cases.ts';
 import {
-  createDaemonSet,
   createFakeNode,
+  type DaemonSet,
   daemonSetManifest,
   daemonSetPath,
   getDaemonSet,
@@ -43,12 +46,25 @@ describeWithControlPlane(
   (cp) => {
     const run = (user: User, ...args: string[]) => runAs(user, cp(), ['cleanup', ...args]);
 
+    const createAs = (manager: string, body: object) =>
+      succeeded(cp().request(admin, 'POST', `${daemonSetPath(NAMESPACE)}?fieldManager=${manager}`, { body }));
+    /** Adds a toleration as the leader does. */
+    const patchAsLeader = (name: string) =>
+      succeeded(
+        cp().request(admin, 'PATCH', `${daemonSetPath(NAMESPACE, name)}?fieldManager=${FIELD_MANAGER}`, {
+          body: { metadata: { annotations: MARK }, spec: { template: { spec: { tolerations: [OWN, MASTER] } } } },
+          contentType: MERGE_PATCH,
+        }),
+      );
+
     beforeAll(async () => {
       await cp().request(admin, 'POST', '/api/v1/namespaces', { body: { metadata: { name: NAMESPACE } } });
       await createFakeNode(cp(), 'master', [{ key: MASTER.key, effect: 'NoSchedule' }]);
       await createFakeNode(cp(), 'worker', []);
       for (const name of ['a', 'b']) {
-        await createDaemonSet(cp(), daemonSetManifest(NAMESPACE, name, { tolerations: [OWN, MASTER] }));
+        const manifest = daemonSetManifest(NAMESPACE, name, { tolerations: [OWN] });
+        await createAs('kubectl-create', manifest);
+        await patchAsLeader(name);
         await waitForDaemonSet(cp(), NAMESPACE, name, isAvailable);
       }
       const rules = [
@@ -196,6 +212,150 @@ describeWithControlPlane(
         .map(({ verb, objectRef }) => `${verb} ${objectRef?.resource} ${objectRef?.name?.slice(0, 1)}`);
       const rollout = (name: string) => [`patch daemonsets ${name}`, `delete pods ${name}`];
       expect(dense(changes).slice(-4)).toEqual([...rollout('a'), ...rollout('b')]);
+    });
+
+    describe('a toleration that the source may have by now', () => {
+      const manifest = (name: string, tolerations: readonly object[], image = 'example.com/main:1') =>
+        daemonSetManifest(NAMESPACE, name, {
+          nodeSelector: { none: 'here' },
+          tolerations,
+          containers: [{ name: 'main', image }],
+        });
+      const apply = async (body: object, ...args: string[]) => {
+        const { code, stderr } = await cp().kubectl(['apply', ...args, '-f', '-'], { input: JSON.stringify(body) });
+        expect([code, stderr]).toEqual([0, '']);
+      };
+
+      it.each<{ name: string; changes: () => Promise<void>; because: RegExp }>([
+        {
+          name: 'applied',
+          async changes() {
+            await apply(manifest('applied', [OWN]));
+            await patchAsLeader('applied');
+            await apply(manifest('applied', [OWN, MASTER]));
+          },
+          because: /^the manifest that kubectl apply applied last has it$/,
+        },
+        {
+          name: 'server-side',
+          async changes() {
+            await apply(manifest('server-side', [OWN]), '--server-side');
+            await patchAsLeader('server-side');
+            await apply(manifest('server-side', [OWN, MASTER]), '--server-side');
+          },
+          because: /^its list of tolerations was written since by field manager "kubectl" \(Apply at /,
+        },
+        {
+          name: 'tool',
+          async changes() {
+            await createAs('helm', manifest('tool', [OWN]));
+            await patchAsLeader('tool');
+          },
+          because: /^field manager "helm" \(Update at .*\) writes it, and its source may have the toleration$/,
+        },
+        {
+          // The API server records the owner before admission plugins change the list.
+          name: 'mutated',
+          async changes() {
+            await apply(manifest('mutated', [OWN]));
+            await patchAsLeader('mutated');
+            await addAtAdmission('mutated');
+            await apply(manifest('mutated', [OWN], 'example.com/main:2'));
+          },
+          because:
+            /^its list of tolerations was written since by field manager "kubectl-client-side-apply" \(Update at /,
+        },
+        {
+          name: 'mutated-without-list',
+          async changes() {
+            await apply(manifest('mutated-without-list', []));
+            await patchAsLeader('mutated-without-list');
+            await addAtAdmission('mutated-without-list');
+            await replaceWithoutList('mutated-without-list');
+          },
+          because: /^taintkeeper does not own its list of tolerations any more$/,
+        },
+      ])('stays, and the reason is given: $name', async ({ name, changes, because }) => {
+        await changes();
+        const before = await getDaemonSet(cp(), NAMESPACE, name);
+        expect(before.spec.template.spec.tolerations).toContainEqual(MASTER);
+        const { code, stdout } = await run(admin, '--tolerations', '-o', 'json');
+        const { objects } = JSON.parse(stdout) as { objects: { name: string }[] };
+
+        expect(code).toBe(0);
+        expect(objects.find((one) => one.name === name)).toMatchObject({
+          annotations: MARK,
+          tolerations: [],
+          keptTolerations: [MASTER],
+          keptBecause: expect.stringMatching(because),
+          result: 'removed',
+        });
+        const after = await getDaemonSet(cp(), NAMESPACE, name);
+        expect([after.spec, after.metadata.generation]).toEqual([before.spec, before.metadata.generation]);
+        expect(after.metadata.annotations).not.toHaveProperty([ADDED]);
+      });
+
+      /** A user's update that leaves out the list. */
+      const replaceWithoutList = (name: string) =>
+        succeeded(
+          cp().request(admin, 'PATCH', `${daemonSetPath(NAMESPACE, name)}?fieldManager=kubectl-edit`, {
+            body: { spec: { template: { spec: { tolerations: null } } } },
+            contentType: MERGE_PATCH,
+          }),
+        );
+
+      /** Has admission add the toleration to the DaemonSet, as the webhook does. */
+      async function addAtAdmission(name: string): Promise<void> {
+        const api = '/apis/admissionregistration.k8s.io/v1';
+        const metadata = { name: `adds-toleration-${name}` };
+        const list = 'object.spec.template.spec.?tolerations.orValue([])';
+        const value = JSON.stringify(MASTER);
+        const body = {
+          apiVersion: 'admissionregistration.k8s.io/v1',
+          kind: 'MutatingAdmissionPolicy',
+          metadata,
+          spec: {
+            matchConstraints: {
+              resourceRules: [
+                { apiGroups: ['apps'], apiVersions: ['v1'], operations: ['UPDATE'], resources: ['daemonsets'] },
+              ],
+            },
+            matchConditions: [
+              {
+                name: 'lacks-it',
+                expression: `object.metadata.name == '${name}' && !${list}.exists(t, t.?key.orValue('') == '${MASTER.key}')`,
+              },
+            ],
+            failurePolicy: 'Fail',
+            reinvocationPolicy: 'Never',
+            mutations: [
+              {
+                patchType: 'JSONPatch',
+                jsonPatch: {
+                  expression: `has(object.spec.template.spec.tolerations) ?
+                    [JSONPatch{op: "add", path: "/spec/template/spec/tolerations/-", value: ${value}}] :
+                    [JSONPatch{op: "add", path: "/spec/template/spec/tolerations", value: [${value}]}]`,
+                },
+              },
+            ],
+          },
+        };
+        await succeeded(cp().request(admin, 'POST', `${api}/mutatingadmissionpolicies`, { body }));
+        const binding = { ...body, kind: 'MutatingAdmissionPolicyBinding', spec: { policyName: metadata.name } };
+        await succeeded(cp().request(admin, 'POST', `${api}/mutatingadmissionpolicybindings`, { body: binding }));
+        await waitUntil(
+          async () => {
+            const { body } = await cp().request<DaemonSet>(
+              admin,
+              'PATCH',
+              `${daemonSetPath(NAMESPACE, name)}?dryRun=All`,
+              { body: { spec: { template: { spec: { tolerations: [] } } } }, contentType: MERGE_PATCH },
+            );
+            return body.spec.template.spec.tolerations?.length === 1 || undefined;
+          },
+          { timeoutMs: 30_000, otherwise: () => 'the policy does not add the toleration' },
+        );
+      }
     });
   },
 );

@@ -1,11 +1,11 @@
 import type { Cleaned, CleaningOptions } from '../../cleanup/cleaning.ts';
-import { addedTolerationsOn, startupTaintsOn } from '../../cleanup/leftover.ts';
+import { type Leftover, removableOn, startupTaintsOn, stayingOn } from '../../cleanup/leftover.ts';
 import type { Leftovers } from '../../cleanup/leftovers.ts';
 import type { PolicyObject } from '../../cluster/policies/policy-object.ts';
 import type { Level } from '../../explain/display.ts';
 import { objectTitle } from '../../kubernetes/object-title.ts';
 import { formatTaint } from '../../kubernetes/taint.ts';
-import { formatToleration } from '../../kubernetes/toleration.ts';
+import { formatToleration, type Toleration } from '../../kubernetes/toleration.ts';
 import { count } from '../../text/counts.ts';
 import { printable } from '../../text/printable.ts';
 import type { OutputFormat } from '../options.ts';
@@ -37,7 +37,9 @@ function dataOf({ cleaned, unusable, isDefined }: Cleanup, { removesTolerations,
       name: leftover.name,
       ...(startupTaintsOn(leftover).length > 0 ? { startupTaints: startupTaintsOn(leftover).map(formatTaint) } : {}),
       annotations: Object.fromEntries(leftover.annotations.map(({ name, value }) => [name, value])),
-      [removesTolerations ? 'tolerations' : 'keptTolerations']: addedTolerationsOn(leftover),
+      ...(removesTolerations ? { tolerations: removableOn(leftover) } : {}),
+      keptTolerations: [...(removesTolerations ? [] : removableOn(leftover)), ...stayingOn(leftover)],
+      ...stayingReason(leftover),
       result,
       ...(problem === undefined ? {} : { problem }),
     })),
@@ -56,22 +58,29 @@ function tableOf({ cleaned, ...known }: Cleanup, { removesTolerations, dryRun }:
   const suffix = SUFFIXES[dryRun];
   const rows = cleaned.flatMap(({ leftover, result }) => {
     const title = printable(objectTitle(leftover));
-    const added = addedTolerationsOn(leftover).map(formatToleration);
+    const rowsOf = (tolerations: readonly Toleration[], cell: TableCell) =>
+      tolerations.map((one) => [title, printable(`toleration ${formatToleration(one)}`), cell]);
     const cell: TableCell = { text: `${result}${suffix}`, level: LEVELS[result] };
     return [
       ...startupTaintsOn(leftover).map((taint) => [title, printable(`startup taint ${formatTaint(taint)}`), cell]),
       ...leftover.annotations.map(({ name, value }) => [title, printable(`annotation ${name}: ${value}`), cell]),
-      ...added.map((text) => [title, printable(`toleration ${text}`), removesTolerations ? cell : 'kept']),
+      ...rowsOf(removableOn(leftover), removesTolerations ? cell : 'kept'),
+      ...rowsOf(stayingOn(leftover), 'kept'),
     ];
   });
   const problems = cleaned.flatMap(({ leftover, problem }) =>
     problem === undefined ? [] : [`${printable(objectTitle(leftover))}: ${printable(problem)}\n`],
   );
   const removed = cleaned.filter(({ result }) => result === 'removed');
-  const kept = removesTolerations ? 0 : removed.flatMap(({ leftover }) => addedTolerationsOn(leftover)).length;
+  const kept = removesTolerations ? 0 : removed.flatMap(({ leftover }) => removableOn(leftover)).length;
+  const reasons = removed.flatMap(({ leftover }) => {
+    const { keptBecause } = stayingReason(leftover);
+    return keptBecause === undefined ? [] : [`${printable(objectTitle(leftover))}: ${printable(keptBecause)}\n`];
+  });
   return [
     columns([['OBJECT', 'WHAT', 'RESULT'], ...rows], look),
     ...(problems.length > 0 ? ['\n', ...problems] : []),
+    ...(reasons.length > 0 ? [`\n${STAYING_ADVICE}\n`, ...reasons] : []),
     ...(kept > 0 ? [`\n${keptAdvice(kept, dryRun)}\n`] : []),
   ].join('');
 }
@@ -83,6 +92,13 @@ function nothingLeft({ unusable, isDefined }: Omit<Cleanup, 'cleaned'>): string 
     ? 'nothing of taintkeeper is left on nodes and DaemonSets'
     : `${noAnnotations}, and no startup taints of the other policies`;
 }
+
+function stayingReason(leftover: Leftover): { keptBecause?: string } {
+  return leftover.resource === 'daemonsets' && leftover.staying ? { keptBecause: leftover.staying.because } : {};
+}
+
+const STAYING_ADVICE =
+  'These DaemonSets keep added tolerations also with --tolerations, because their sources may have them by now. If a source does not have the toleration, remove it with kubectl edit:';
 
 /** Only the annotation records which tolerations taintkeeper added. */
 function keptAdvice(kept: number, dryRun: Shown['dryRun']): string {

@@ -1,5 +1,6 @@
 import { Command, Option } from 'commander';
 import { type CleaningOptions, clean, DRY_RUNS } from '../../cleanup/cleaning.ts';
+import { removableIndexes } from '../../cleanup/leftover.ts';
 import { findLeftovers } from '../../cleanup/leftovers.ts';
 import { findRemainingWriters, type RemainingWriters } from '../../cleanup/remaining-writers.ts';
 import { UnreadableStateError } from '../../cleanup/unreadable-state-error.ts';
@@ -57,7 +58,8 @@ export function cleanupCommand(exit: (code: number) => void): Command {
 Uninstall taintkeeper first. While its webhooks are registered or its native policies are in force, the command changes nothing,
 because taintkeeper would write the same again. It finds only tolerations that were added to running DaemonSets (existing: Patch).
 Tolerations that were added when a DaemonSet was created or changed have no record. With --tolerations, the pods of one DaemonSet
-are replaced before the next one is changed.
+are replaced before the next one is changed. A toleration stays if the source of the DaemonSet may have it by now, and the reason is
+printed.
 
 It removes startup taints first, and finds them by the TaintPolicies. Run it before you delete the CustomResourceDefinitions. Without
 them, startup taints are unknown, and stay: remove them with kubectl taint nodes. It names each TaintPolicy that it cannot use, whose
@@ -90,7 +92,7 @@ function cleanUp({ timeout, tolerations: removesTolerations, dryRun, ...choice }
     const leftovers = await withProgress('reading nodes and DaemonSets', namingRights(findLeftovers(client)));
     tell(...(leftovers.isDefined ? [] : [NO_DEFINITION]), ...leftovers.unusable.map(unusableNote));
     const rolling = removesTolerations
-      ? leftovers.objects.filter(({ tolerationIndexes }) => tolerationIndexes.length > 0)
+      ? leftovers.objects.filter((leftover) => removableIndexes(leftover).length > 0)
       : [];
     if (rolling.length > 0 && dryRun === 'none') {
       tell(`note: the pods of ${count(rolling.length, 'DaemonSet')} are replaced, one DaemonSet after the other`);

@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { cleaningPatch } from '../../../src/cleanup/cleaning-patch.ts';
 import { readDaemonSet } from '../../../src/cleanup/leftover.ts';
+import { PATCHED } from './managed-fields.ts';
 
 const OWN = { key: 'example.com/own', operator: 'Exists' };
 const MASTER = { key: 'master', operator: 'Exists', effect: 'NoSchedule' };
@@ -11,7 +12,14 @@ const TOLERATIONS = '/spec/template/spec/tolerations';
 
 const leftOn = (tolerations: readonly object[], added: string) =>
   readDaemonSet({
-    metadata: { namespace: 'net', name: 'a', uid: 'u', annotations: { [ADDED]: added } },
+    metadata: {
+      namespace: 'net',
+      name: 'a',
+      uid: 'u',
+      resourceVersion: '7',
+      annotations: { [ADDED]: added },
+      managedFields: PATCHED,
+    },
     spec: { selector: {}, template: { spec: { tolerations } } },
   });
 
@@ -21,11 +29,11 @@ const annotationRemoval = (value: string) => [
 ];
 
 describe('the patch of a DaemonSet', () => {
-  it('removes the added tolerations from the end, if they are still as they were read', () => {
+  it('removes the added tolerations from the end, if the DaemonSet is still as it was read', () => {
     const added = 'master:NoSchedule,gpu:NoSchedule';
     const tolerations = [MASTER, OWN, GPU];
     expect(cleaningPatch(leftOn(tolerations, added), true)).toEqual([
-      { op: 'test', path: TOLERATIONS, value: tolerations },
+      { op: 'test', path: '/metadata/resourceVersion', value: '7' },
       ...annotationRemoval(added),
       { op: 'remove', path: `${TOLERATIONS}/2` },
       { op: 'remove', path: `${TOLERATIONS}/0` },

@@ -2,6 +2,7 @@ import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { POLICY_API_PATH } from '../../../src/cluster/policies/policy-paths.ts';
+import { PATCHED, templateOf } from '../cleanup/managed-fields.ts';
 import { absentStatus } from '../cluster/client/absent.ts';
 import { answer, type Handler, kubeconfigText, refusal, startFakeApi } from '../cluster/client/fake-api.ts';
 import { temporaryDirectory } from '../temporary-directory.ts';
@@ -18,6 +19,7 @@ const daemonSet = (name: string) => ({
     namespace: 'net',
     generation: 2,
     annotations: { 'taintkeeper.dev/tolerations-added': 'master:NoSchedule' },
+    managedFields: PATCHED,
   },
   spec: { selector: {}, template: { spec: { tolerations: [MASTER] } } },
   status: { observedGeneration: 2, desiredNumberScheduled: 3, updatedNumberScheduled: 1, numberUnavailable: 1 },
@@ -94,6 +96,24 @@ it.each([
   const { stdout } = await cleanup(...args);
   expect(stdout.trimEnd().split('\n').at(-1)).toBe(says);
 });
+
+it.each([['--dry-run'], [], ['--tolerations']])(
+  'tolerations that the source may have by now stay, and the reason is given: cleanup %s',
+  async (...args) => {
+    const [a, b] = ['a', 'b'].map(daemonSet);
+    const ofHelm = { ...b, metadata: { ...b?.metadata, managedFields: [templateOf('helm', 'tolerations')] } };
+    const { cleanup } = await cluster(
+      done,
+      { daemonsets: [{ ...a, ...rolledOut('a') }, ofHelm] },
+      ({ path }, response) => answer(response, rolledOut(path.slice(-1))),
+    );
+    const { stdout } = await cleanup(...args, '--timeout', '0');
+    expect(stdout).toMatch(/^daemonsets\/net\/b +toleration master:NoSchedule +kept$/m);
+    expect(stdout).toMatch(
+      /also with --tolerations, because .*:\ndaemonsets\/net\/b: its list of tolerations was written since by field manager "helm" /,
+    );
+  },
+);
 
 it('an annotation that could not be removed still records the tolerations', async () => {
   const { cleanup } = await cluster((_, response) => answer(response, refusal(403, 'Forbidden', 'you may not'), 403));
