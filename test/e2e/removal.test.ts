@@ -12,6 +12,7 @@ import { skipFor } from '../skip-for.ts';
 import { temporaryDirectory } from '../unit/temporary-directory.ts';
 import { guideCommands, guideLines } from './guide-commands.ts';
 import {
+  AS_IN_A_CLUSTER,
   install as installWithReplicas,
   readConfigurations,
   registerControlPlaneNode,
@@ -228,7 +229,7 @@ describeWithControlPlane('removing it', { components: ['kube-controller-manager'
     'deleting the namespace is enough: nothing is left that refuses, and one command deletes the rest',
     skipFor(obstacleToHelm()),
     async () => {
-      const installation = await installWithReplicas(cp(), ['nativePolicies']);
+      const installation = await installWithReplicas(cp(), ['nativePolicies'], AS_IN_A_CLUSTER);
       try {
         await applySelfRestriction();
         await installation.start(['a'], { args: ['--owner-cluster-role', 'taintkeeper'] });
