@@ -92,11 +92,20 @@ export function commandOf(executable: string, target: Target): string[] {
   return ['qemu-aarch64-static', '-L', '/usr/aarch64-linux-gnu', executable];
 }
 
+/** The libraries that Node.js loads beside those of glibc, each with its package in Debian. */
+export const LIBRARIES: Readonly<Record<string, string>> = {
+  'libatomic.so.1': 'libatomic1',
+  'libgcc_s.so.1': 'libgcc-s1',
+  'libstdc++.so.6': 'libstdc++6',
+};
+
 /** Debian's packages by which {@link commandOf} runs what is for another architecture. */
 export const EMULATION: Readonly<Record<string, string>> = {
   'qemu-user-static': '/usr/bin/qemu-aarch64-static',
   'libc6-arm64-cross': '/usr/aarch64-linux-gnu/lib/libc.so.6',
-  'libstdc++6-arm64-cross': '/usr/aarch64-linux-gnu/lib/libstdc++.so.6',
+  ...Object.fromEntries(
+    Object.entries(LIBRARIES).map(([file, name]) => [`${name}-arm64-cross`, `/usr/aarch64-linux-gnu/lib/${file}`]),
+  ),
 };
 
 /** @throws Error when a licence is not in the archive */

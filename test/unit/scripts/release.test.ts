@@ -1,7 +1,9 @@
+import { basename } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { parse } from 'yaml';
 import { changesOf } from '../../../scripts/release/chart.ts';
-import { TARGETS } from '../../../scripts/release/executable.ts';
+import { isOfGlibc, neededLibraries } from '../../../scripts/release/elf.ts';
+import { EMULATION, TARGETS } from '../../../scripts/release/executable.ts';
 import { KREW_MANIFEST, krewManifest } from '../../../scripts/release/krew.ts';
 import { releaseNotes } from '../../../scripts/release/notes.ts';
 import { imagesOf, namedVersions } from '../../../scripts/release/versions.ts';
@@ -78,4 +80,12 @@ it('the manifest for krew keeps its rules, which its own validation checks', () 
       bin: 'taintkeeper',
     })),
   );
+});
+
+// The Node.js that runs this may be an older one, which needs fewer of them.
+it.skipIf(process.platform !== 'linux')('the emulation of arm64 has all libraries that Node.js needs', () => {
+  const needed = neededLibraries(process.execPath);
+  expect(needed).toContain('libc.so.6');
+  const files = Object.values(EMULATION).map((file) => basename(file));
+  expect(needed.filter((library) => !isOfGlibc(library) && !files.includes(library))).toEqual([]);
 });
