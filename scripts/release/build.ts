@@ -12,7 +12,9 @@ import { installPackages } from '../../test/runner/debian-packages.ts';
 import { IMAGE, INSTALL } from '../chart.ts';
 import { buildBundle } from './bundle.ts';
 import { packChart } from './chart.ts';
+import { neededLibraries } from './elf.ts';
 import {
+  checkLibraries,
   checkLicences,
   commandOf,
   EMULATION,
@@ -92,6 +94,7 @@ for (const target of TARGETS) {
     if (!ingredients) throw new Error('there is no Node.js for it');
     const executable = packExecutable(file, ingredients, target, timestamp);
     checkLicences(file);
+    checkLibraries(neededLibraries(executable));
     const command = commandOf(executable, target);
     return `${answers(command)}${command.length > 1 ? ' (emulated)' : ''}; has the licences of all parts`;
   });

@@ -1,6 +1,7 @@
 import { cpSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { thirdPartyNotices } from '../third-party-notices.ts';
+import { isOfGlibc } from './elf.ts';
 import { ROOT, run } from './run.ts';
 
 /** A platform that gets an executable. */
@@ -92,7 +93,7 @@ export function commandOf(executable: string, target: Target): string[] {
   return ['qemu-aarch64-static', '-L', '/usr/aarch64-linux-gnu', executable];
 }
 
-/** The libraries that Node.js loads beside those of glibc, each with its package in Debian. */
+/** The libraries that Node.js loads beside those of glibc, each with its package in Debian. docs/install.md names them. */
 export const LIBRARIES: Readonly<Record<string, string>> = {
   'libatomic.so.1': 'libatomic1',
   'libgcc_s.so.1': 'libgcc-s1',
@@ -107,6 +108,18 @@ export const EMULATION: Readonly<Record<string, string>> = {
     Object.entries(LIBRARIES).map(([file, name]) => [`${name}-arm64-cross`, `/usr/aarch64-linux-gnu/lib/${file}`]),
   ),
 };
+
+/**
+ * @param needed the libraries without which an executable does not start
+ * @throws Error when one is not in {@link LIBRARIES}: users would not know that they need it
+ */
+export function checkLibraries(needed: readonly string[]): void {
+  const unnamed = needed.filter((library) => !isOfGlibc(library) && !(library in LIBRARIES));
+  if (unnamed.length === 0) return;
+  throw new Error(
+    `the executable needs ${unnamed.join(', ')}: add it to LIBRARIES (executable.ts) and to docs/install.md`,
+  );
+}
 
 /** @throws Error when a licence is not in the archive */
 export function checkLicences(archive: string): void {

@@ -1,9 +1,10 @@
-import { basename } from 'node:path';
+import { readFileSync } from 'node:fs';
+import { basename, join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { parse } from 'yaml';
 import { changesOf } from '../../../scripts/release/chart.ts';
 import { isOfGlibc, neededLibraries } from '../../../scripts/release/elf.ts';
-import { EMULATION, TARGETS } from '../../../scripts/release/executable.ts';
+import { checkLibraries, EMULATION, LIBRARIES, TARGETS } from '../../../scripts/release/executable.ts';
 import { KREW_MANIFEST, krewManifest } from '../../../scripts/release/krew.ts';
 import { releaseNotes } from '../../../scripts/release/notes.ts';
 import { imagesOf, namedVersions } from '../../../scripts/release/versions.ts';
@@ -88,4 +89,13 @@ it.skipIf(process.platform !== 'linux')('the emulation of arm64 has all librarie
   expect(needed).toContain('libc.so.6');
   const files = Object.values(EMULATION).map((file) => basename(file));
   expect(needed.filter((library) => !isOfGlibc(library) && !files.includes(library))).toEqual([]);
+});
+
+it('an executable is refused that needs a library which the page on installing does not name', () => {
+  expect(() => checkLibraries(['libm.so.6', ...Object.keys(LIBRARIES)])).not.toThrow();
+  expect(() => checkLibraries(['libc.so.6', 'libssl.so.3'])).toThrow('the executable needs libssl.so.3');
+  const root = join(import.meta.dirname, '..', '..', '..');
+  const page = readFileSync(join(root, 'docs/install.md'), 'utf8');
+  expect(Object.keys(LIBRARIES).filter((library) => !page.includes(`\`${library}\``))).toEqual([]);
+  expect(page).toContain(`apt-get install ${Object.values(LIBRARIES).join(' ')}`);
 });
