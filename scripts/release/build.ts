@@ -31,7 +31,7 @@ import { releaseNotes } from './notes.ts';
 import { installNpmPackage, packNpmPackage } from './npm-package.ts';
 import { ROOT, run } from './run.ts';
 import { tryOnRealNode } from './trial.ts';
-import { imagesOf, namedVersions } from './versions.ts';
+import { agreedVersion, imagesOf, namedVersions } from './versions.ts';
 
 /*
  * Makes every artifact of a release and tries each: `node scripts/release/build.ts [--dry-run] FOLDER`. publish.ts uploads what it leaves in
@@ -45,7 +45,7 @@ const PROBE = join(ROOT, 'examples', 'remove-control-plane-taint.json');
 
 const dryRun = process.argv[2] === '--dry-run';
 const folder = resolve(process.argv[dryRun ? 3 : 2] ?? join(ROOT, 'dist', 'release'));
-const version = readVersion();
+const version = agreedVersion();
 const tag = `v${version}`;
 /** On GitHub they can be pulled, so a failure is one of the Dockerfile's. */
 const basesAreNeeded = !dryRun || process.env.GITHUB_ACTIONS === 'true';
@@ -260,15 +260,4 @@ function unpinnedText(): string | undefined {
 /** As manifests name it. */
 function imageName(): string {
   return digest ? `${repository}@${digest}` : `${repository}:${version}`;
-}
-
-/** @throws Error when places disagree */
-function readVersion(): string {
-  const named = namedVersions();
-  const [first] = named;
-  const others = named.filter((one) => one.version !== first?.version);
-  if (!first?.version || others.length > 0) {
-    throw new Error(named.map(({ place, version: said }) => `${place} says ${said}`).join(', '));
-  }
-  return first.version;
 }

@@ -1,11 +1,15 @@
+import { execFileSync } from 'node:child_process';
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { parseDocument } from 'yaml';
 import { CHART } from '../chart.ts';
 import { ROOT } from './run.ts';
-import { NAMING_THE_IMAGE } from './versions.ts';
+import { agreedVersion, NAMING_THE_IMAGE } from './versions.ts';
 
-/* Run by `npm version`: gives the chart, and docs that name the image, the version that package.json has got. */
+/*
+ * Run by `npm version`: gives the chart, docs that name the image, and what `npm run generate` writes, the version that package.json has got.
+ * Fails if a place keeps another one: without Helm, install.yaml does.
+ */
 
 const { version } = JSON.parse(readFileSync(join(ROOT, 'package.json'), 'utf8')) as { version: string };
 const file = join(CHART, 'Chart.yaml');
@@ -18,3 +22,5 @@ for (const path of NAMING_THE_IMAGE) {
   const text = readFileSync(join(ROOT, path), 'utf8');
   writeFileSync(join(ROOT, path), text.replaceAll(before, version));
 }
+execFileSync('npm', ['run', '--silent', 'generate'], { cwd: ROOT, stdio: 'inherit' });
+agreedVersion();

@@ -1,8 +1,10 @@
+import { VERSION } from '../../src/version.ts';
 import type { KubernetesObject } from './kubernetes-objects.ts';
 
 /**
  * A line for each value that one of two renderings has and the other has not: `+` for what `changed` has, `-` for what `usual` has, and one
- * for an object that is left out. Common labels are left out, which every object has, and which have the version in them.
+ * for an object that is left out. Common labels are left out, which every object has, and which have the version in them. In the tag of an image
+ * the version is replaced.
  */
 export function chartDifference(usual: readonly KubernetesObject[], changed: readonly KubernetesObject[]): string {
   const kept = new Set(changed.map(nameOf));
@@ -21,7 +23,9 @@ const placeOf = (line: string) => line.slice(0, line.indexOf(': '));
 
 function linesOf(objects: readonly KubernetesObject[]): ReadonlySet<string> {
   const lines = objects.flatMap((object) => valuesOf(nameOf(object), object, ' '));
-  return new Set(lines.filter((line) => !COMMON_LABEL.test(line)));
+  return new Set(
+    lines.filter((line) => !COMMON_LABEL.test(line)).map((line) => line.replace(`:${VERSION}"`, ':VERSION"')),
+  );
 }
 
 const COMMON_LABEL = / metadata\.labels\.(app\.kubernetes\.io|helm\.sh)\//;

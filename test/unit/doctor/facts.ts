@@ -19,6 +19,7 @@ import type { Taint } from '../../../src/kubernetes/taint.ts';
 import { nodeMetadataManifests } from '../../../src/native/node-metadata.ts';
 import type { PolicyKind } from '../../../src/policy/policy.ts';
 import type { PolicyStatus } from '../../../src/policy/reporting/policy-status.ts';
+import { VERSION } from '../../../src/version.ts';
 
 /** The results of these checks. */
 export function run(names: readonly CheckName[], facts: Facts): CheckResult[] {
@@ -188,7 +189,7 @@ export const INSTALLATION: Installation = {
       ...POD_LABELS,
       'app.kubernetes.io/instance': 'taintkeeper',
       'app.kubernetes.io/part-of': 'taintkeeper',
-      'app.kubernetes.io/version': '0.1.0',
+      'app.kubernetes.io/version': VERSION,
     },
     certificates: OWN_CERTIFICATES,
   },

@@ -7,7 +7,9 @@ import { isOfGlibc, neededLibraries } from '../../../scripts/release/elf.ts';
 import { checkLibraries, EMULATION, LIBRARIES, TARGETS } from '../../../scripts/release/executable.ts';
 import { KREW_MANIFEST, krewManifest } from '../../../scripts/release/krew.ts';
 import { releaseNotes } from '../../../scripts/release/notes.ts';
-import { imagesOf, namedVersions } from '../../../scripts/release/versions.ts';
+import { agreedVersion, imagesOf, namedVersions } from '../../../scripts/release/versions.ts';
+
+const ROOT = join(import.meta.dirname, '..', '..', '..');
 
 const CHANGELOG = `# Changelog
 
@@ -53,6 +55,14 @@ it('every place that names the version says the same', () => {
   expect(new Set(named.map(({ version }) => version)).size).toBe(1);
 });
 
+it('places that name different versions are refused, each with what it says', () => {
+  const named = (version: string) => ({ file: 'f', place: `place of ${version}`, version });
+  expect(agreedVersion([named('1.2.3'), named('1.2.3')])).toBe('1.2.3');
+  expect(() => agreedVersion([named('1.2.3'), named('1.2.2')])).toThrow(
+    'place of 1.2.3 says 1.2.3, place of 1.2.2 says 1.2.2',
+  );
+});
+
 it('the images of a manifest are those of its Deployments', () => {
   expect(imagesOf('kind: Namespace\n---\nspec: {template: {spec: {containers: [{image: a:1}]}}}\n')).toEqual(['a:1']);
 });
@@ -94,8 +104,7 @@ it.skipIf(process.platform !== 'linux')('the emulation of arm64 has all librarie
 it('an executable is refused that needs a library which the page on installing does not name', () => {
   expect(() => checkLibraries(['libm.so.6', ...Object.keys(LIBRARIES)])).not.toThrow();
   expect(() => checkLibraries(['libc.so.6', 'libssl.so.3'])).toThrow('the executable needs libssl.so.3');
-  const root = join(import.meta.dirname, '..', '..', '..');
-  const page = readFileSync(join(root, 'docs/install.md'), 'utf8');
+  const page = readFileSync(join(ROOT, 'docs/install.md'), 'utf8');
   expect(Object.keys(LIBRARIES).filter((library) => !page.includes(`\`${library}\``))).toEqual([]);
   expect(page).toContain(`apt-get install ${Object.values(LIBRARIES).join(' ')}`);
 });
