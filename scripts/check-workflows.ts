@@ -10,7 +10,8 @@ import { parse } from 'yaml';
 const ROOT = join(import.meta.dirname, '..');
 
 /** The actions that a job of a release may use, besides what its kind allows. */
-const EVERY_JOB = ['actions/checkout', 'actions/setup-node'];
+const CHECKOUT = 'actions/checkout';
+const EVERY_JOB = [CHECKOUT, 'actions/setup-node'];
 /** No cache: other workflows write it, and what is signed would come from there. */
 const BUILDING = [...EVERY_JOB, 'actions/setup-go', 'actions/upload-artifact'];
 const PUBLISHING = [
@@ -111,6 +112,10 @@ function problemsOfReleaseJob(job: Job, jobs: Readonly<Record<string, Job>>): st
     if (action.endsWith('load-artifact') && (inputs?.path !== ARTIFACT || inputs?.name !== 'release')) {
       problems.push(`${action}: must have name: release and path: ${ARTIFACT}`);
     }
+  }
+  if (stepsOf(job).some(({ run = '' }) => run.includes('scripts/release/build.ts'))) {
+    const seesMain = stepsOf(job).some((step) => step.uses?.startsWith(CHECKOUT) && step.with?.['fetch-depth'] === 0);
+    if (!seesMain) problems.push('build.ts needs the history of main: actions/checkout must have fetch-depth: 0');
   }
   // The scripts take the tags of image and chart from package.json, which has no v.
   if (JSON.stringify(job).includes('ref_name')) problems.push('github.ref_name is not the tag of an image or a chart');

@@ -29,6 +29,7 @@ import { KREW_MANIFEST, type KrewArchive, krewManifest } from './krew.ts';
 import { MANIFEST, type ReleasedFile, sealRelease, sha256 } from './manifest.ts';
 import { releaseNotes } from './notes.ts';
 import { installNpmPackage, packNpmPackage } from './npm-package.ts';
+import { checkIsOnMain } from './on-main.ts';
 import { ROOT, run } from './run.ts';
 import { tryOnRealNode } from './trial.ts';
 import { agreedVersion, imagesOf, namedVersions } from './versions.ts';
@@ -184,7 +185,7 @@ function seal(built: BuiltImage, seen: string): void {
   if (GITHUB_OUTPUT) appendFileSync(GITHUB_OUTPUT, outputs);
 }
 
-/** @throws Error when something that a release needs is not set; only a trial does without */
+/** @throws Error when something that a release needs is not set, or the commit is not on main; only a trial does without */
 function checkSettings(): void {
   const { GITHUB_REF_NAME, IMAGE_REPOSITORY, CHART_REPOSITORY, GITHUB_REPOSITORY } = process.env;
   if (dryRun) return;
@@ -192,6 +193,7 @@ function checkSettings(): void {
   const unset = Object.entries(settings).flatMap(([name, value]) => (value ? [] : [name]));
   if (unset.length > 0) throw new Error(`not set: ${unset.join(', ')}`);
   if (GITHUB_REF_NAME !== tag) throw new Error(`the tag is ${GITHUB_REF_NAME}, package.json says ${version}`);
+  checkIsOnMain(ROOT);
 }
 
 /** Makes a file of the release. `make` gets its path, and returns what was seen when it was tried. */

@@ -114,6 +114,13 @@ const FAULTS: readonly Fault[] = [
     problem: 'job publish: no job before it runs .ci/run',
   },
   {
+    fault: '3: the job that builds cannot see whether the commit is on main',
+    in: RELEASE,
+    at: '          fetch-depth: 0\n',
+    becomes: '',
+    problem: 'job build: build.ts needs the history of main: actions/checkout must have fetch-depth: 0',
+  },
+  {
     fault: '3: it signs what it has not checked',
     in: RELEASE,
     at: DRY_RUN,
