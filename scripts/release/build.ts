@@ -27,7 +27,7 @@ import {
 import { type BuiltImage, buildImage, obstacleToBaseImages } from './image.ts';
 import { KREW_MANIFEST, type KrewArchive, krewManifest } from './krew.ts';
 import { MANIFEST, type ReleasedFile, sealRelease, sha256 } from './manifest.ts';
-import { releaseNotes } from './notes.ts';
+import { checkIsDated, releaseNotes, textForGitHub } from './notes.ts';
 import { installNpmPackage, packNpmPackage } from './npm-package.ts';
 import { checkIsOnMain } from './on-main.ts';
 import { ROOT, run } from './run.ts';
@@ -75,9 +75,9 @@ const files = new Map<string, ReleasedFile>();
 let failures = 0;
 
 await step('release-notes.md', (file) => {
-  const notes = notesOfRelease();
+  const notes = textForGitHub(notesOfRelease(), `${homepage ?? 'https://releases.invalid'}/blob/${tag}/CHANGELOG.md`);
   writeFileSync(file, notes);
-  return `${notes.split('\n').length} lines of CHANGELOG.md; all ${namedVersions().length} places say ${version}`;
+  return `${notes.split('\n').length} lines; all ${namedVersions().length} places say ${version}`;
 });
 
 await step(`taintkeeper-npm-${version}.tgz`, (file) => {
@@ -185,7 +185,7 @@ function seal(built: BuiltImage, seen: string): void {
   if (GITHUB_OUTPUT) appendFileSync(GITHUB_OUTPUT, outputs);
 }
 
-/** @throws Error when something that a release needs is not set, or the commit is not on main; only a trial does without */
+/** @throws Error when something that a release needs is not set, the commit is not on main, or its changelog has no date; only a trial does without */
 function checkSettings(): void {
   const { GITHUB_REF_NAME, IMAGE_REPOSITORY, CHART_REPOSITORY, GITHUB_REPOSITORY } = process.env;
   if (dryRun) return;
@@ -194,6 +194,7 @@ function checkSettings(): void {
   if (unset.length > 0) throw new Error(`not set: ${unset.join(', ')}`);
   if (GITHUB_REF_NAME !== tag) throw new Error(`the tag is ${GITHUB_REF_NAME}, package.json says ${version}`);
   checkIsOnMain(ROOT);
+  checkIsDated(changelog(), version);
 }
 
 /** Makes a file of the release. `make` gets its path, and returns what was seen when it was tried. */
@@ -249,7 +250,11 @@ function urlOf(file: string): string {
 }
 
 function notesOfRelease(): string {
-  return releaseNotes(readFileSync(join(ROOT, 'CHANGELOG.md'), 'utf8'), version);
+  return releaseNotes(changelog(), version);
+}
+
+function changelog(): string {
+  return readFileSync(join(ROOT, 'CHANGELOG.md'), 'utf8');
 }
 
 /** What keeps a release from being built; undefined if all base images have digests. */

@@ -6,7 +6,7 @@ import { changesOf } from '../../../scripts/release/chart.ts';
 import { isOfGlibc, neededLibraries } from '../../../scripts/release/elf.ts';
 import { checkLibraries, EMULATION, LIBRARIES, TARGETS } from '../../../scripts/release/executable.ts';
 import { KREW_MANIFEST, krewManifest } from '../../../scripts/release/krew.ts';
-import { releaseNotes } from '../../../scripts/release/notes.ts';
+import { checkIsDated, releaseNotes, textForGitHub } from '../../../scripts/release/notes.ts';
 import { agreedVersion, imagesOf, namedVersions } from '../../../scripts/release/versions.ts';
 
 const ROOT = join(import.meta.dirname, '..', '..', '..');
@@ -39,6 +39,23 @@ describe('release notes', () => {
 
   it('are asked for where there are none', () => {
     expect(() => releaseNotes(CHANGELOG, '0.3.0')).toThrow('CHANGELOG.md has no notes for 0.3.0');
+  });
+
+  it('are published under a heading with a date alone', () => {
+    expect(() => checkIsDated(CHANGELOG, '0.2.0')).not.toThrow();
+    expect(() => checkIsDated('## [0.2.0] - 2027-01-02\n', '0.2.0')).not.toThrow();
+    const undated = '## 0.2.0 - not released yet\n\n- One thing.\n';
+    expect(() => checkIsDated(undated, '0.2.0')).toThrow('CHANGELOG.md has no heading "## 0.2.0 - YYYY-MM-DD"');
+    expect(() => checkIsDated(CHANGELOG, '0.1.0')).toThrow('"## 0.1.0 - YYYY-MM-DD"');
+  });
+
+  it('are a link to the changelog if GitHub would refuse them for their length', () => {
+    const url = 'https://example.com/blob/v1.2.3/CHANGELOG.md';
+    const longest = 'x'.repeat(120_000);
+    expect(textForGitHub(longest, url)).toBe(longest);
+    expect(textForGitHub(`${longest}x`, url)).toBe(
+      `The changes are too many for this page. They are in [CHANGELOG.md](${url}).\n`,
+    );
   });
 
   it('become the list of changes of Artifact Hub', () => {
