@@ -11,6 +11,32 @@ export interface ReleasedImage {
   readonly digest: string | undefined;
 }
 
+/** What the chart says where it lies, and what a released one says instead. */
+const OF_SOURCES = [
+  { file: 'values.yaml', says: '`helm install` needs only the image.', becomes: '`helm install` needs no values.' },
+  {
+    file: 'values.yaml',
+    says: 'The name of your image. No image is published. docs/install.md says how to build one.',
+    becomes: 'The name of the image, without tag.',
+  },
+  {
+    file: 'values.yaml',
+    says: 'it wins over the tag.',
+    becomes: 'it wins over the tag. Empty: that of the release, as long as repository and tag are those of this file.',
+  },
+  {
+    file: 'README.md',
+    says: '**The image is yours to name**: none is published.',
+    becomes:
+      '**The image is pinned by its digest.** If you set `image.repository` or `image.tag`, no digest is used unless you set `image.digest`.',
+  },
+  {
+    file: 'README.md',
+    says: '\n`files/`, `../install.yaml` and `../rights/` are made by `npm run generate`.\n',
+    becomes: '',
+  },
+];
+
 /**
  * Packs the chart, with the released image as its default and what Artifact Hub reads.
  * @param notes the release's part of the changelog
@@ -27,15 +53,21 @@ export async function packChart(
 ): Promise<string> {
   const copy = join(scratch, 'taintkeeper');
   cpSync(CHART, copy, { recursive: true });
+  for (const { file, says, becomes } of OF_SOURCES) {
+    const text = readFileSync(join(copy, file), 'utf8');
+    if (!text.includes(says)) throw new Error(`${file} of the chart no longer says "${says}": correct OF_SOURCES`);
+    writeFileSync(join(copy, file), text.replace(says, becomes));
+  }
   const values = parseDocument(readFileSync(join(copy, 'values.yaml'), 'utf8'));
   values.setIn(['image', 'repository'], repository);
-  if (digest) values.setIn(['image', 'digest'], digest);
   writeFileSync(join(copy, 'values.yaml'), values.toString({ lineWidth: 0 }));
 
   const chart = parseDocument(readFileSync(join(copy, 'Chart.yaml'), 'utf8'));
   const version = String(chart.get('version'));
   const image = digest ? `${repository}@${digest}` : `${repository}:${version}`;
   const annotations: Record<string, string> = {
+    // Read by templates/_names.tpl. As a value, it would win over the tag that a user gives.
+    ...(digest ? { 'taintkeeper.dev/image': image } : {}),
     'artifacthub.io/license': 'Apache-2.0',
     'artifacthub.io/images': stringify([{ name: 'taintkeeper', image, platforms: ['linux/amd64', 'linux/arm64'] }]),
     'artifacthub.io/changes': stringify(changesOf(notes), { lineWidth: 0 }),
@@ -43,7 +75,11 @@ export async function packChart(
     ...(homepage ? { 'artifacthub.io/links': stringify([{ name: 'source', url: homepage }]) } : {}),
   };
   chart.set('annotations', annotations);
-  if (homepage) chart.set('sources', [homepage]);
+  if (homepage) {
+    chart.set('sources', [homepage]);
+    const readme = readFileSync(join(copy, 'README.md'), 'utf8');
+    writeFileSync(join(copy, 'README.md'), readme.replaceAll('](../../', `](${homepage}/blob/v${version}/`));
+  }
   writeFileSync(join(copy, 'Chart.yaml'), chart.toString({ lineWidth: 0 }));
 
   for (const args of [

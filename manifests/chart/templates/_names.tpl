@@ -58,13 +58,19 @@ helm.sh/chart: {{ printf "%s-%s" .Chart.Name .Chart.Version | replace "+" "_" }}
 {{ include "taintkeeper.helmLabels" . }}
 {{- end -}}
 
+{{/* The annotation of a released chart pins the image of the release. It says nothing of the image of a mirror, or of another tag. */}}
 {{- define "taintkeeper.image" -}}
+{{- $released := "" -}}
+{{- with .Chart.Annotations }}{{ $released = index . "taintkeeper.dev/image" | default "" }}{{ end -}}
 {{- with .Values.image -}}
-{{- $repository := required "image.repository: no image of taintkeeper is published: build one and say where it is, --set image.repository=REGISTRY/taintkeeper (docs/install.md, The image)" .repository -}}
+{{- $repository := required "image.repository is empty: name the image of taintkeeper, --set image.repository=REGISTRY/taintkeeper (docs/install.md, The image)" .repository -}}
+{{- $tag := .tag | default $.Chart.AppVersion -}}
 {{- if .digest -}}
 {{ $repository }}@{{ .digest }}
+{{- else if and (eq $tag $.Chart.AppVersion) (hasPrefix (printf "%s@" $repository) $released) -}}
+{{ $released }}
 {{- else -}}
-{{ $repository }}:{{ .tag | default $.Chart.AppVersion }}
+{{ $repository }}:{{ $tag }}
 {{- end -}}
 {{- end -}}
 {{- end -}}
