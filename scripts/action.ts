@@ -15,7 +15,9 @@ const KILLED = 2;
 const COMMANDS: Readonly<Record<string, () => string[]>> = {
   review: () => [
     'review',
-    ...input('POLICIES').flatMap((path) => ['--policies', path]),
+    ...input('POLICIES')
+      .flatMap(filesOf)
+      .flatMap((path) => ['--policies', path]),
     ...input('NAMESPACE').flatMap((name) => ['--namespace', name]),
   ],
   lint: () => [

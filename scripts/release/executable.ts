@@ -12,7 +12,7 @@ export interface Target {
   readonly nodeArch: 'x64' | 'arm64';
 }
 
-/** No macOS: npm has no Node.js of the locked version for it, and an executable for it has to be signed on a Mac. */
+/** No macOS: an executable for it has to be signed by `codesign`, which runs on a Mac. */
 export const TARGETS: readonly Target[] = [
   { arch: 'amd64', nodeArch: 'x64' },
   { arch: 'arm64', nodeArch: 'arm64' },

@@ -116,7 +116,7 @@ describe('the action', () => {
   it('judges by the policies that it is given, and what admission would change is a warning', () => {
     const { failed, log, outputs } = run({
       files: '\nexamples/mixed-control-plane/kube-*.yaml\n  examples/gpu-node.yaml\n',
-      policies: 'examples/mixed-control-plane/policy.yaml\nexamples/policies',
+      policies: 'examples/mixed-control-plane/pol*.yaml\nexamples/policies',
     });
     expect(log.match(/^::\w+ file=[^,]*/gm)).toEqual([
       '::warning file=examples/mixed-control-plane/kube-flannel.yaml',
