@@ -15,7 +15,7 @@ const WRITES = { burst: 100, refillMs: 10 };
 
 /**
  * How long a version that a write of the leader has replaced, or that had a conflict, is not judged again, in milliseconds. The watch nearly always shows a
- * newer one before. If it does not, the conflict was none of versions: a webhook can answer 409 as well. A further 409 is a refusal.
+ * newer one before. If it does not, the conflict was none of versions: a webhook can answer 409 as well.
  */
 const OUTDATED_MS = 5_000;
 
@@ -31,11 +31,11 @@ export type NodeWrite =
 
 /** Writes nodes. All writes share one rate limit. */
 export interface NodeWriter {
-  /** @throws ApiError also for a 409, if the version has had one before and the watch shows no newer one: see {@link OUTDATED_MS} */
+  /** @throws ApiError */
   write(entry: NodeEntry, desired: DesiredNode): Promise<NodeWrite>;
   /**
    * In how many milliseconds this version may be judged and written. Undefined for at once. If it is defined, the Node is known to have changed since this
-   * version: this writer has written it, or had a conflict with another client. Forgets earlier versions than this one.
+   * version: this writer has written it, or had a conflict with another client. Forgets what is no longer outdated.
    */
   outdatedForMs(entry: Pick<NodeEntry, 'name' | 'resourceVersion'>): number | undefined;
 }
@@ -43,7 +43,7 @@ export interface NodeWriter {
 export function nodeWriter(client: Pick<ApiClient, 'request'>, kept: PerNode, signal: AbortSignal): NodeWriter {
   const writes = tokenBucket(WRITES.burst, WRITES.refillMs);
   /** By the name of a Node: the version that was replaced by a write or had a conflict, and when, until the watch shows a newer one. */
-  const outdated = kept.map<OutdatedVersion>();
+  const outdated = kept.map<{ readonly resourceVersion: string; readonly at: number }>();
   return {
     async write(entry, desired) {
       const { name, resourceVersion } = entry;
@@ -59,35 +59,24 @@ export function nodeWriter(client: Pick<ApiClient, 'request'>, kept: PerNode, si
         });
         // The API server stores no new version if a webhook undoes the whole write.
         const isStored = !sendsTaints || answer.metadata.resourceVersion !== resourceVersion;
-        if (isStored) outdated.set(name, { resourceVersion, by: 'Write', at: performance.now() });
+        if (isStored) outdated.set(name, { resourceVersion, at: performance.now() });
         return { outcome: 'Written', ...(sendsTaints ? { taints: answer.spec?.taints ?? [] } : {}) };
       } catch (error) {
         if (isNotFound(error)) return { outcome: 'NotFound' };
-        const known = outdated.get(name);
-        const isRepeated = known?.by === 'Conflict' && known.resourceVersion === resourceVersion;
-        if (!isConflict(error) || isRepeated) throw error;
-        outdated.set(name, { resourceVersion, by: 'Conflict', at: performance.now() });
+        if (!isConflict(error)) throw error;
+        outdated.set(name, { resourceVersion, at: performance.now() });
         return { outcome: 'Outdated' };
       }
     },
     outdatedForMs({ name, resourceVersion }) {
       const known = outdated.get(name);
       if (known === undefined) return undefined;
-      if (known.resourceVersion !== resourceVersion) {
-        outdated.delete(name);
-        return undefined;
-      }
-      const leftMs = known.at + OUTDATED_MS - performance.now();
-      return leftMs > 0 ? leftMs : undefined;
+      const leftMs = known.resourceVersion === resourceVersion ? known.at + OUTDATED_MS - performance.now() : 0;
+      if (leftMs > 0) return leftMs;
+      outdated.delete(name);
+      return undefined;
     },
   };
-}
-
-interface OutdatedVersion {
-  readonly resourceVersion: string;
-  /** What has shown that it is outdated. */
-  readonly by: 'Write' | 'Conflict';
-  readonly at: number;
 }
 
 /** The part of the answer that is read. */

@@ -148,44 +148,6 @@ describe('a write', () => {
     expect(taintsOf('n0')).toEqual([gpu]);
   });
 
-  it('is reported as refused where it gets 409 again for the version that the watch still shows, until it is stored', async () => {
-    const { repair, beat, writes, beforeWrite, taintsOf, said } = startRepair(restore, bare(1));
-    const message = 'admission webhook "a.example.com" denied the request: the quota has changed';
-    beforeWrite.mockImplementation(() => {
-      throw new ApiError('PATCH', '/api/v1/nodes/n0', 409, 'Conflict', message);
-    });
-    await vi.advanceTimersByTimeAsync(4_900);
-    expect(repair.problems()).toEqual([]);
-    await vi.advanceTimersByTimeAsync(1_000);
-    const refused = [{ policy: 'p', reason: 'RepairRefused', message: expect.stringContaining(message) }];
-    expect(repair.problems()).toMatchObject(refused);
-    // A heartbeat may have been the reason for the next one.
-    beat('n0');
-    await vi.advanceTimersByTimeAsync(300_000);
-    expect(repair.problems()).toMatchObject(refused);
-    expect(writes.length).toBeLessThan(20);
-    expect(said()).toEqual([]);
-    beforeWrite.mockReset();
-    await vi.advanceTimersByTimeAsync(SWEEP_MS);
-    expect(taintsOf('n0')).toEqual([gpu]);
-    expect(repair.problems()).toEqual([]);
-  });
-
-  it('is not reported as refused where it gets 409 after the leader has written the version that the watch still shows', async () => {
-    const { repair, delayWatch, change, writes } = startRepair(restore, bare(1));
-    const show = delayWatch('n0');
-    await settle();
-    change('n0', { taints: [] });
-    await vi.advanceTimersByTimeAsync(5_100);
-    repair.policiesChanged();
-    await settle();
-    expect(writes.map(({ patch }) => patch.metadata.resourceVersion)).toEqual(['1', '1']);
-    expect(repair.problems()).toEqual([]);
-    show();
-    await settle();
-    expect(repair.problems()).toEqual([]);
-  });
-
   it('is repeated when all that the watch has to tell is a heartbeat', async () => {
     const { beat, writes, beforeWrite } = startRepair(restore, bare(1));
     beforeWrite.mockImplementationOnce(() => {
