@@ -1,7 +1,6 @@
-import { equalTaints, type Taint, taintIdentity, valuesOf, withTaints } from '../kubernetes/taint.ts';
+import { type Taint, taintIdentity, valuesOf, withTaints } from '../kubernetes/taint.ts';
 import type { CompiledTaintPolicy } from '../policy/compiled-taint-policy.ts';
 import { isEnforced } from '../policy/enforcement.ts';
-import { isProtectedBy, selectingPolicies } from '../policy/policy-index.ts';
 import { keepsOff, parseAllowedRemovals } from './allow-removal.ts';
 import {
   type DeclaredTaint,
@@ -35,7 +34,6 @@ export function nodeDrift(
 ): NodeDrift {
   const absent = missingRequired(node, policies);
   if (absent.length === 0) return { missing: [], keptOff: [], taints: node.taints };
-  const selecting = selectingPolicies(policies, node.labels);
   const allowed = parseAllowedRemovals(node.allowRemoval);
   const isOff = (one: DeclaredTaint) => one.policy.allowsRemovalByAnnotation && keepsOff(allowed, one);
   const groups = [
@@ -61,11 +59,10 @@ export function nodeDrift(
     if (enforcing.length === 0) return 'ModeDoesNotRestore';
     if (valuesRequiredOf(target) > 1) return 'ValuesDiffer';
     const present = valueByTaint.get(taintIdentity(target));
-    const requiring = new Set(enforcing.map(({ policy }) => policy));
-    const others = selecting.filter((policy) => !requiring.has(policy));
     if (present !== undefined) {
-      const carried = { ...target, value: present };
-      if (isProtectedBy(others, carried) || isSetByAny(policies, carried)) return 'OtherValuePresent';
+      const requiring = enforcing.map(({ policy }) => policy);
+      const keepers = keepersOf({ ...target, value: present }, node, policies, requiring);
+      if (keepers.length > 0) return 'OtherValuePresent';
     }
     if (isInConflict(target)) return 'Conflict';
     return target.effect === 'NoExecute' ? 'WouldEvictPods' : undefined;
@@ -81,12 +78,24 @@ export function nodeDrift(
 }
 
 /**
- * Whether an enforced policy sets the taint with this value on some node, selected or not. Kubelets and users of `nodes/status` may change labels but no
- * taints: they must not have the leader give a node of one pool the taint of another.
+ * The policies for which the leader leaves a value of a taint on the node. Those that do not select the node count as well: kubelets and users of
+ * `nodes/status` may change labels but no taints, and must not have the leader give a node of one pool the taint of another.
+ *
+ * @param carried with the value that the node carries
+ * @param requiring those that require another value
  */
-function isSetByAny(policies: readonly CompiledTaintPolicy[], taint: Taint): boolean {
-  return policies.some(
-    (policy) => isEnforced(policy) && policy.ensured.some((one) => !one.anyValue && equalTaints(one.taint, taint)),
+export function keepersOf(
+  carried: Taint,
+  { labels }: Pick<NodeView, 'labels'>,
+  policies: readonly CompiledTaintPolicy[],
+  requiring: readonly CompiledTaintPolicy[],
+): CompiledTaintPolicy[] {
+  return policies.filter(
+    (policy) =>
+      isEnforced(policy) &&
+      !requiring.includes(policy) &&
+      (policy.protectingRule(carried) !== undefined ||
+        (policy.startup.some((one) => isDeclaredTaint(carried, one)) && !policy.selectsNode(labels))),
   );
 }
 

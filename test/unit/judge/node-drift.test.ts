@@ -165,30 +165,32 @@ describe('if several policies require one taint', () => {
       node: nodeOf([{ ...cpu, key: 'example.com/a' }]),
       missing: ['b example.com/a=gpu:NoSchedule (OtherValuePresent)'],
     },
-    {
-      why: 'a value that another one requires of other nodes is kept: labels may come from a kubelet',
-      policies: { a: rule('Deny', ALWAYS_CPU, ELSEWHERE), b: rule('Restore', ALWAYS_GPU) },
+    ...[
+      { why: 'requires', taints: [ALWAYS_CPU] },
+      { why: 'requires with any value', taints: [ALWAYS_ANY] },
+      { why: 'protects', taints: [{ key: 'dedicated', value: 'cpu' }] },
+      { why: 'sets at the registration', taints: [{ ...ALWAYS_CPU, ensure: 'AtRegistration' as const }] },
+    ].map(({ why, taints }) => ({
+      why: `a value that another one ${why} of other nodes is kept: labels may come from a kubelet`,
+      policies: { a: { mode: 'Deny' as const, taints, ...ELSEWHERE }, b: rule('Restore', ALWAYS_GPU) },
       node: nodeOf([cpu]),
       missing: [`b ${GPU} (OtherValuePresent)`],
-    },
+    })),
     {
-      why: 'a value that another one sets at the registration of other nodes is kept',
-      policies: {
-        a: rule('Restore', { ...ALWAYS_CPU, ensure: 'AtRegistration' }, ELSEWHERE),
-        b: rule('Restore', ALWAYS_GPU),
-      },
-      node: nodeOf([cpu]),
-      missing: [`b ${GPU} (OtherValuePresent)`],
-    },
-    {
-      why: 'a value that others only watch, or set for another effect or with any value, on other nodes is corrected',
+      why: 'a value that others only watch, or have with another value or effect, on other nodes is corrected',
       policies: {
         a: rule('Audit', ALWAYS_CPU, ELSEWHERE),
         c: rule('Deny', { ...ALWAYS_CPU, effect: 'NoExecute' }, ELSEWHERE),
-        d: rule('Deny', ALWAYS_ANY, ELSEWHERE),
-        e: rule('Deny', { key: 'dedicated', value: 'cpu' }, ELSEWHERE),
+        d: rule('Deny', { ...ALWAYS_CPU, value: 'other' }, ELSEWHERE),
         b: rule('Restore', ALWAYS_GPU),
       },
+      node: nodeOf([cpu]),
+      missing: [`b ${GPU}`],
+      taints: [gpu],
+    },
+    {
+      why: 'a value that a policy of the node sets at its registration is corrected',
+      policies: { a: rule('Deny', { ...ALWAYS_CPU, ensure: 'AtRegistration' }), b: rule('Restore', ALWAYS_GPU) },
       node: nodeOf([cpu]),
       missing: [`b ${GPU}`],
       taints: [gpu],

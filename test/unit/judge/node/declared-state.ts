@@ -8,7 +8,7 @@ import type { TaintRule } from '../../../../src/policy/taint-rule.ts';
 // that test/unit/judge/node/node-sequences.ts makes: their selectors are labels, and their domains have no transient keys.
 
 export const identityOf = ({ key, effect }: Taint): string => `${key}:${effect}`;
-const ENSURED = ['Always', 'UntilReady', 'AtRegistration'] as const;
+const STARTUP = ['UntilReady', 'AtRegistration'] as const;
 
 export const textOf = ({ key, value, effect }: Taint): string => `${key}${value ? `=${value}` : ''}:${effect}`;
 
@@ -32,8 +32,8 @@ export interface Declared {
   readonly untilReady: readonly Declaration[];
   /** These, and those of `ensure: AtRegistration`. */
   readonly startup: readonly Declaration[];
-  /** Whether a policy sets the taint, with its value, on nodes of any labels. */
-  isSetSomewhere(taint: Taint): boolean;
+  /** Whether a policy protects or sets the taint, with its value, on nodes of other labels. */
+  isKeptElsewhere(taint: Taint): boolean;
   /** The policies that protect the taint. */
   protectorsOf(taint: Taint): readonly TaintPolicySpec[];
 }
@@ -41,6 +41,7 @@ export interface Declared {
 export function declared(specs: Readonly<Record<string, TaintPolicySpec>>, ...labels: readonly StringMap[]): Declared {
   const enforced = Object.values(specs).filter(({ mode }) => mode !== 'Audit');
   const policies = enforced.filter((policy) => labels.some((one) => selects(policy, one)));
+  const elsewhere = enforced.filter((policy) => !policies.includes(policy));
   const startupKeys = enforced.flatMap(({ taints }) =>
     taints.flatMap(({ key, ensure }) => (ensure !== undefined && ensure !== 'Always' ? key : [])),
   );
@@ -49,9 +50,10 @@ export function declared(specs: Readonly<Record<string, TaintPolicySpec>>, ...la
     required: declarations(policies, 'Always'),
     untilReady: declarations(policies, 'UntilReady'),
     startup: [...declarations(policies, 'UntilReady'), ...declarations(policies, 'AtRegistration')],
-    isSetSomewhere: (taint) =>
-      ENSURED.flatMap((ensure) => declarations(enforced, ensure)).some(
-        ({ taint: set, anyValue }) => !anyValue && textOf(set) === textOf(taint),
+    isKeptElsewhere: (taint) =>
+      elsewhere.some(({ taints }) => taints.some((rule) => protects(rule, taint, startupKeys))) ||
+      STARTUP.flatMap((ensure) => declarations(elsewhere, ensure)).some(({ taint: set, anyValue }) =>
+        anyValue ? identityOf(set) === identityOf(taint) : textOf(set) === textOf(taint),
       ),
     protectorsOf: (taint) => policies.filter(({ taints }) => taints.some((rule) => protects(rule, taint, startupKeys))),
   };
@@ -165,7 +167,7 @@ export function taintsAfterReboot(says: Declared, allowRemoval: string | undefin
  * Not the conflict with another writer, which is not declared.
  */
 export function valueToSet(
-  { required, protectorsOf, isSetSomewhere }: Declared,
+  { required, protectorsOf, isKeptElsewhere }: Declared,
   one: Taint,
   { taints, allowRemoval }: { readonly taints: readonly Taint[]; readonly allowRemoval: string | undefined },
 ): string | undefined {
@@ -178,6 +180,6 @@ export function valueToSet(
   const present = taints.find((each) => identityOf(each) === identityOf(one));
   const requiring = new Set(missing.map(({ policy }) => policy));
   if (present && protectorsOf(present).some((policy) => !requiring.has(policy))) return undefined;
-  if (present && isSetSomewhere(present)) return undefined;
+  if (present && isKeptElsewhere(present)) return undefined;
   return named(missing)[0] ?? '';
 }
