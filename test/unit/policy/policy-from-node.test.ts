@@ -2,6 +2,9 @@ import { expect, it } from 'vitest';
 import type { Taint } from '../../../src/kubernetes/taint.ts';
 import { parsePolicy } from '../../../src/policy/policy.ts';
 import { policyFromNode } from '../../../src/policy/policy-from-node.ts';
+import type { TaintPolicySpec } from '../../../src/policy/taint-policy.ts';
+import type { TaintRule } from '../../../src/policy/taint-rule.ts';
+import { policySet } from './policies.ts';
 
 const GPU: Taint = { key: 'dedicated', value: 'gpu', effect: 'NoSchedule' };
 const CORDON: Taint = { key: 'node.kubernetes.io/unschedulable', effect: 'NoSchedule' };
@@ -58,6 +61,36 @@ it.each<{
   const { policy, leftOut: found } = ofNode(taints, labels);
   expect(policy?.spec.taints.map(({ key }) => key)).toEqual(keys);
   expect(found).toEqual(leftOut);
+});
+
+const AT_REGISTRATION = { key: 'dedicated', effect: 'NoSchedule', ensure: 'AtRegistration' } as const;
+
+it.each<{ why: string; taints: TaintRule[]; nodeSelector?: TaintPolicySpec['nodeSelector']; isStartup: boolean }>([
+  { why: 'with its value', taints: [{ ...AT_REGISTRATION, value: 'gpu' }], isStartup: true },
+  { why: 'with any value', taints: [AT_REGISTRATION], isStartup: true },
+  {
+    why: 'beside another one',
+    taints: [
+      { ...AT_REGISTRATION, key: 'other' },
+      { ...AT_REGISTRATION, value: 'gpu' },
+    ],
+    isStartup: true,
+  },
+  { why: 'with another value', taints: [{ ...AT_REGISTRATION, value: 'cpu' }], isStartup: false },
+  { why: 'that stays', taints: [{ ...AT_REGISTRATION, value: 'gpu', ensure: 'Always' }], isStartup: false },
+  {
+    why: 'of other nodes',
+    taints: [{ ...AT_REGISTRATION, value: 'gpu' }],
+    nodeSelector: { matchLabels: { pool: 'gpu' } },
+    isStartup: false,
+  },
+])('does not require a startup taint of another policy: $why', ({ taints, nodeSelector = {}, isStartup }) => {
+  const { taintPolicies } = policySet({ taint: { p: { mode: 'Restore', nodeSelector, taints } } });
+  const labels = { 'kubernetes.io/hostname': 'worker-7.local' };
+  const { policy, startup } = policyFromNode({ name: 'worker-7', labels, taints: [GPU, QUARANTINE] }, taintPolicies);
+  expect(startup).toEqual(isStartup ? [{ taint: GPU, policy: 'p' }] : []);
+  const keys = policy?.spec.taints.map(({ key }) => key);
+  expect(keys).toEqual(isStartup ? [QUARANTINE.key] : [GPU.key, QUARANTINE.key]);
 });
 
 it('the policy is one that the API server accepts', () => {

@@ -13,6 +13,14 @@ it('a change is forgotten after the window, when another one is recorded', () =>
   ]);
 });
 
+it('a record that was deleted stays deleted', () => {
+  const deleting = writtenStep({
+    startup: { boot: { kind: 'Delete', startupBoot: null }, toSetAgain: [], waiting: [] },
+  });
+  expect(memoryAfterWrite(memory({ unusedRecord: 0 }), deleting, LATER, ALL_STORED).unusedRecord).toBe('Deleted');
+  expect(memoryAfterWrite(memory({ unusedRecord: 0 }), writtenStep({}), LATER, ALL_STORED).unusedRecord).toBe(0);
+});
+
 it('a change that another writer has undone is kept, and one that the leader itself follows with another one is not', () => {
   const known = memory({
     changes: [

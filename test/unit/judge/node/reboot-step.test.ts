@@ -437,7 +437,8 @@ describe('the record of a boot that no policy uses any more', () => {
   it('is deleted once, and again only after a policy has used it: no client is opposed that writes it back', () => {
     const first = deletedAt(0, NONE, newMemory('u1'));
     const deleted = memoryAfterStep(deletedAt(POLICY_GONE_MS, NONE, first.memoryIfUnwritten), POLICY_GONE_MS);
-    const back = deletedAt(20_000, NONE, deleted);
+    const gone = step(node({ startupBoot: undefined } as never), { ...NONE, now: 15_000 }, deleted);
+    const back = deletedAt(20_000, NONE, gone.memoryIfUnwritten);
     expect(back).toMatchObject({ desired: undefined, nextInMs: undefined });
     expect(deletedAt(40_000, NONE, back.memoryIfUnwritten).deletes).toBe(false);
     const current = node({ startupBoot: { bootId: 'B' } });
