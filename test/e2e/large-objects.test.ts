@@ -9,6 +9,8 @@ import { attempt, GPU, type Node, path, taintsOf } from './nodes.ts';
 
 const WEBHOOK_TIMEOUT_MS = 2_000;
 const TEST_TIMEOUT_MS = 120_000;
+/** How often a request is sent that the API server admits without an answer of the webhook. */
+const MAX_ATTEMPTS = 3;
 const PROTECTED = 'dedicated=gpu:NoSchedule';
 const REQUIRED = { key: 'dedicated', value: 'gpu', effect: 'NoSchedule', ensure: 'Always' } as const;
 /** As many as the annotations of an object may have, without the name. */
@@ -50,16 +52,17 @@ describeWithControlPlane(
     }
 
     /**
-     * Repeats the request while it passes unjudged after the timeout of the webhook: on a slow machine, the API server gets no answer in time, and
-     * failurePolicy is Ignore.
+     * Sends the request again if it passes unjudged after the timeout of the webhook: on a slow machine, the API server can get no answer in time, and
+     * failurePolicy is Ignore. The last answer is returned as it is, so that the test fails if the webhook is always too slow.
      */
     async function judged({ name: prefix, prepare, send, isJudged }: JudgedRequest) {
-      for (let sent = 0; ; sent++) {
+      for (let sent = 1; ; sent++) {
         const name = `${prefix}-${sent}`;
         await prepare?.(name);
         const began = performance.now();
         const answer = await send(name);
-        if (isJudged(answer) || performance.now() - began < WEBHOOK_TIMEOUT_MS) return { name, ...answer };
+        const timedOut = performance.now() - began >= WEBHOOK_TIMEOUT_MS;
+        if (isJudged(answer) || !timedOut || sent === MAX_ATTEMPTS) return { name, ...answer };
       }
     }
 
@@ -76,7 +79,7 @@ describeWithControlPlane(
         isJudged: hasTaint,
       });
       expect(status).toBe(200);
-      expect(body.spec?.taints).toContainEqual(GPU);
+      expect(body.spec?.taints ?? []).toContainEqual(GPU);
       expect(body.metadata?.annotations?.pad).toBe(COMMAS);
     });
 
@@ -90,7 +93,7 @@ describeWithControlPlane(
         isJudged: hasTaint,
       });
       expect(status).toBe(201);
-      expect(body.spec?.taints).toContainEqual(GPU);
+      expect(body.spec?.taints ?? []).toContainEqual(GPU);
     });
 
     it('a kubelet that registers with a review that is too large is denied', async () => {
