@@ -18,20 +18,45 @@ export const BOUND_MS = 30_000;
 
 type Query = Readonly<Record<string, unknown>>;
 
+/** When a list or a watch began and ended, in milliseconds. */
+interface Attempt {
+  readonly beganAt: number;
+  readonly endedAt: number;
+}
+
 /** A client that remembers what it was asked, and how lists ended. */
 export interface RecordingClient extends ApiClient {
   readonly lists: { query: Query; status: number }[];
   readonly watches: Query[];
+  /** Lists and watches that have ended or run now, in the order of their beginning. */
+  readonly attempts: readonly Attempt[];
 }
 
 function recording(client: ApiClient, beforeList: (query: Query) => Promise<void>): RecordingClient {
+  const attempts: { beganAt: number; endedAt: number }[] = [];
+  const begin = () => {
+    const attempt = { beganAt: performance.now(), endedAt: Number.POSITIVE_INFINITY };
+    attempts.push(attempt);
+    return () => {
+      attempt.endedAt = performance.now();
+    };
+  };
+  async function* until<T>(lines: AsyncIterable<T>, end: () => void) {
+    try {
+      yield* lines;
+    } finally {
+      end();
+    }
+  }
   const recorder: RecordingClient = {
     ...client,
     lists: [],
     watches: [],
+    attempts,
     async request(method, path, options = {}) {
       const query = options.query ?? {};
       await beforeList(query);
+      const end = begin();
       try {
         const answer = await client.request(method, path, options);
         recorder.lists.push({ query, status: 200 });
@@ -39,11 +64,13 @@ function recording(client: ApiClient, beforeList: (query: Query) => Promise<void
       } catch (error) {
         recorder.lists.push({ query, status: (error as { status?: number }).status ?? 0 });
         throw error;
+      } finally {
+        end();
       }
     },
     lines(path, options) {
       recorder.watches.push(options.query ?? {});
-      return client.lines(path, options);
+      return until(client.lines(path, options), begin());
     },
   };
   return recorder;
@@ -99,8 +126,19 @@ export async function watchObjects(
   };
 }
 
+/** The pauses since the first attempt that ended after `since`, each with the time from that end to the pause. In milliseconds. */
+export function pausesSince({ attempts }: RecordingClient, since: number): { afterMs: number; pauseMs: number }[] {
+  const [first, ...later] = attempts.filter(({ endedAt }) => endedAt > since);
+  let last = first;
+  return later.map((attempt) => {
+    const pausedAt = last?.endedAt ?? 0;
+    last = attempt;
+    return { afterMs: pausedAt - (first?.endedAt ?? 0), pauseMs: attempt.beganAt - pausedAt };
+  });
+}
+
 /** How long it takes, in milliseconds. */
-export async function timeOf(work: () => Promise<unknown>): Promise<number> {
+async function timeOf(work: () => Promise<unknown>): Promise<number> {
   const began = performance.now();
   await work();
   return performance.now() - began;
