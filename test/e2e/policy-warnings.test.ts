@@ -66,7 +66,7 @@ describeWithControlPlane('what kubectl says of a policy when it is applied', {},
     expect(await apply(selecting('gpu'), '--dry-run=server')).toMatchObject({ code: 0, stderr: '' });
   });
 
-  it('which nodes a changed selector leaves, with taints that it protected', async () => {
+  it('which nodes a changed policy no longer selects, with taints that it protected', async () => {
     const taint = { key: 'dedicated', value: 'gpu', effect: 'NoSchedule' };
     const body = { metadata: { name: 'gpu-2', labels: { pool: 'gpu', zone: 'a' } }, spec: { taints: [taint] } };
     expect((await cp().request(admin, 'POST', '/api/v1/nodes', { body })).status).toBe(201);
@@ -108,7 +108,7 @@ describeWithControlPlane('what kubectl says of a policy when it is applied', {},
     expect((await cp().request(admin, 'POST', '/api/v1/nodes', { body })).status).toBe(201);
   };
 
-  it('how many nodes wait with the startup taint of a policy that is deleted or changed, or that a label leaves, whichever replica is asked', async () => {
+  it('how many nodes wait with a startup taint when its policy is deleted or changed, or when a label change ends its selection, whichever replica is asked', async () => {
     await createWaiting('waiting-1');
     await applyStartupTaint();
     await waitForStatus(cp(), 'network', ({ waiting }) => waiting === 1);
@@ -138,7 +138,7 @@ describeWithControlPlane('what kubectl says of a policy when it is applied', {},
     await cp().request(admin, 'DELETE', '/api/v1/nodes/waiting-1');
   });
 
-  it('and a node loses the startup taint once its label leaves the policy', async () => {
+  it('the leader removes a startup taint after a label change if its policy no longer selects the node', async () => {
     await applyStartupTaint();
     await createWaiting('waiting-2');
     await waitForStatus(cp(), 'network', ({ waiting }) => waiting === 1);
@@ -146,6 +146,10 @@ describeWithControlPlane('what kubectl says of a policy when it is applied', {},
     await waitForTaints(cp(), 'waiting-2');
     await cp().request(admin, 'DELETE', '/api/v1/nodes/waiting-2');
     await cp().kubectl(['delete', 'taintpolicy', 'network']);
+  });
+
+  it('nothing of the deletion of a policy without startup taints', async () => {
+    expect(await apply(MISSPELT)).toMatchObject({ code: 0 });
     expect(await cp().kubectl(['delete', 'taintpolicy', 'typo'])).toMatchObject({ code: 0, stderr: '' });
   });
 
