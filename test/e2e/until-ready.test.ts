@@ -303,25 +303,36 @@ describeWithControlPlane(
       );
       const overdue = `the progress deadline of startup taints has passed: on node n3, startup taint ${OTHER_TEXT} waits for DaemonSet kube-system/nowhere: it does not exist`;
       await waitForStatus(cp(), 'nowhere', (one) => stalledOf(one)?.message.endsWith(`; ${overdue}`) ?? false);
-      await register('n4', 'nowhere', `TaintPolicy nowhere added taint ${OTHER_TEXT}`);
-      await waitForEvent(cp(), 'n4', 'StartupTaintRemains');
+      await deletePolicy('nowhere');
     });
 
-    it('is removed ten seconds after a label change that leaves its policy, while the same leader runs', async () => {
+    const deletePolicy = (name: string) => cp().request(admin, 'DELETE', `${POLICIES_PATH.TaintPolicy}/${name}`);
+
+    /** Registers a node with a startup taint of a policy of the same name, and waits until the leader reports that the node still waits. */
+    async function registerOverdue(name: string): Promise<void> {
+      const taints = [rule('nowhere', { progressDeadlineSeconds: 1 }, 'example.com/other')];
+      await createTaintPolicy(cp(), name, { taints });
+      await register(name, name, `TaintPolicy ${name} added taint ${OTHER_TEXT}`);
+      await waitForEvent(cp(), name, 'StartupTaintRemains');
+    }
+
+    it('is removed ten seconds after a label change if its policy no longer selects the node, while the same leader runs', async () => {
+      await registerOverdue('relabelled');
       const relabelledAt = performance.now();
-      expect(await patchNode(cp(), admin, 'n3', { metadata: { labels: { pool: 'elsewhere' } } })).toMatchObject({
-        passed: true,
-      });
-      await waitForTaints(cp(), 'n3');
+      const change = { metadata: { labels: { pool: 'elsewhere' } } };
+      expect(await patchNode(cp(), admin, 'relabelled', change)).toMatchObject({ passed: true });
+      await waitForTaints(cp(), 'relabelled');
       expect(performance.now() - relabelledAt).toBeGreaterThan(10_000);
+      await deletePolicy('relabelled');
     });
 
     it('is removed ten seconds after the deletion of its policy, while the same leader runs', async () => {
+      await registerOverdue('abandoned');
       const deletedAt = performance.now();
-      await cp().request(admin, 'DELETE', `${POLICIES_PATH.TaintPolicy}/nowhere`);
-      await waitForTaints(cp(), 'n4');
+      await deletePolicy('abandoned');
+      await waitForTaints(cp(), 'abandoned');
       expect(performance.now() - deletedAt).toBeGreaterThan(10_000);
-      expect((await waitForEvent(cp(), 'n4', 'StartupTaintRemoved')).note).toBe(
+      expect((await waitForEvent(cp(), 'abandoned', 'StartupTaintRemoved')).note).toBe(
         `removed startup taint ${OTHER_TEXT}: no policy has it on the node any more`,
       );
     });
