@@ -1,6 +1,6 @@
 import type { Logger } from 'pino';
 import type { ApiClient } from '../cluster/client/api-client.ts';
-import { isOutdated } from '../cluster/client/api-error.ts';
+import { isConflict, isOutdated } from '../cluster/client/api-error.ts';
 import { findObject } from '../cluster/client/find-object.ts';
 import { hasFields } from '../kubernetes/desired-fields.ts';
 import type { Ownership } from './cluster-role-owner.ts';
@@ -15,18 +15,32 @@ export interface DesiredFields {
   readonly [field: string]: unknown;
 }
 
-export interface Update {
+interface Write {
   readonly client: Pick<ApiClient, 'request'>;
-  readonly path: string;
   /** The object in the log. */
   readonly title: string;
   readonly limit: RepairLimit;
   readonly log: Logger;
   /** Called before a write. What it throws prevents the write. */
   readonly confirm?: () => Promise<void>;
+}
+
+export interface Update extends Write {
+  /** Of the object. */
+  readonly path: string;
   /** Which other writer changes the object, or where the user finds that. */
   readonly otherWriter?: () => string;
 }
+
+export interface Creation extends Write {
+  /** Of the objects of its kind. */
+  readonly collection: string;
+  /** The object with its name, and with what the API server requires besides. */
+  readonly body: unknown;
+}
+
+/** Where a user finds who deleted an object: it has no managedFields any more. */
+export const DELETIONS_SEEN_IN = 'see the audit log of the API server';
 
 export interface Updated<T> {
   /**
@@ -66,5 +80,30 @@ export async function updateManaged<
   } catch (error) {
     if (!isOutdated(error)) throw error;
     return { object: await findObject<T>(client, path), written: false, waitMs: CONFLICT_PAUSE_MS };
+  }
+}
+
+/**
+ * Creates an object that does not exist. If other writers delete it again and again, later creations wait.
+ * @returns undefined if an object of that name exists
+ * @throws ApiError; what `confirm` throws
+ */
+export async function createManaged<T>(
+  desired: DesiredFields,
+  { client, collection, body, title, limit, log, confirm }: Creation,
+): Promise<Updated<T> | undefined> {
+  const isRepair = limit.isRepair(desired);
+  const waitMs = isRepair ? limit.waitMs() : 0;
+  if (waitMs > 0) return { object: undefined, written: false, waitMs };
+  await confirm?.();
+  try {
+    const object = await client.request<T>('POST', collection, { body });
+    log.info(`${title} ${isRepair ? 'restored: another writer had deleted it' : 'created'}`);
+    if (limit.written(desired) === 'TooOften')
+      log.warn(`${title} is deleted repeatedly by another writer: ${DELETIONS_SEEN_IN}`);
+    return { object, written: true };
+  } catch (error) {
+    if (isConflict(error)) return undefined;
+    throw error;
   }
 }

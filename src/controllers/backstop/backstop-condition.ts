@@ -8,6 +8,7 @@ import { NATIVE_NEEDED_BY, type NativelyExpressible } from '../../policy/backsto
 import type { NativeCondition } from '../../policy/reporting/status-conditions.ts';
 import { atMost } from '../../text/counts.ts';
 import { printable } from '../../text/printable.ts';
+import { DELETIONS_SEEN_IN } from '../managed-objects.ts';
 
 /** The state of the native policies of one policy. */
 export type BackstopState =
@@ -33,7 +34,7 @@ export type BackstopState =
   /** Another writer has created an object of that name. */
   | { readonly what: 'NotOurs'; readonly object: string }
   /** The object differs from what the policy requires, and no write failed, or another writer makes it differ again and again. */
-  | { readonly what: 'Conflict'; readonly object: string }
+  | { readonly what: 'Conflict'; readonly object: string; readonly isDeleted: boolean }
   /** The API server refused them as invalid, or answered with an error. */
   | { readonly what: 'Refused'; readonly message: string }
   /** The API server does not let taintkeeper write them. */
@@ -88,7 +89,9 @@ function messageOf(state: BackstopState, kind: NativelyExpressible['kind']): str
     case 'NotOurs':
       return `${state.object} exists and is not taintkeeper's: delete it, and taintkeeper creates it within a minute`;
     case 'Conflict':
-      return `another writer changes ${state.object}: see its managedFields. taintkeeper restores it within a minute`;
+      return state.isDeleted
+        ? `another writer deletes ${state.object}: ${DELETIONS_SEEN_IN}. taintkeeper restores it within a minute`
+        : `another writer changes ${state.object}: see its managedFields. taintkeeper restores it within a minute`;
     case 'NotTranslated':
     case 'Refused':
       return printable(state.message);

@@ -86,7 +86,10 @@ export async function applyNatives(
     if (differing) writer.differs(differing);
     if (differing && fault) return stateOfFault(fault);
     const inConflict = differing ?? desired.find(writer.isInConflict);
-    if (inConflict) return { what: 'Conflict', object: titleOf(inConflict) };
+    if (inConflict) {
+      const object = titleOf(inConflict);
+      return { what: 'Conflict', object, isDeleted: !present.has(object) };
+    }
     const stored = desired.flatMap((one) => present.get(titleOf(one)) ?? []);
     return stateOf(stored, limits);
   }

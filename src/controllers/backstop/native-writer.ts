@@ -6,15 +6,15 @@ import {
   nativePath,
 } from '../../cluster/admission-registration/native-policies.ts';
 import type { ApiClient } from '../../cluster/client/api-client.ts';
-import { isConflict } from '../../cluster/client/api-error.ts';
 import { deleteObject } from '../../cluster/client/delete-object.ts';
+import { findObject } from '../../cluster/client/find-object.ts';
 import { hasFields } from '../../kubernetes/desired-fields.ts';
 import { CONFLICT_PAUSE_MS } from '../controller.ts';
-import { type Updated, updateManaged } from '../managed-objects.ts';
+import { createManaged, type Updated, updateManaged } from '../managed-objects.ts';
 import { limitRepairs, type RepairLimit } from '../repair-limit.ts';
 import type { DesiredNative } from './desired-native-policies.ts';
 
-/** Writes native policies, and waits longer each time another writer changes them. */
+/** Writes native policies, and waits longer each time another writer changes or deletes them. */
 export interface NativeWriter {
   /**
    * Creates or updates the object.
@@ -50,7 +50,10 @@ export function nativeWriter(client: ApiClient, log: Logger): NativeWriter {
       const path = collection(desired.kind, versions);
       if (found) return update(path, desired, found);
       const created = await create(path, desired);
-      return created ? { object: created, written: true } : update(path, desired, await readOurs(path, desired));
+      if (created?.written) return created;
+      const unlisted = await findOurs(path, desired);
+      if (unlisted) return update(path, desired, unlisted);
+      return created ?? { object: undefined, written: false, waitMs: CONFLICT_PAUSE_MS };
     },
     async remove(found, versions) {
       const path = `${collection(found.kind, versions)}/${found.metadata.name}`;
@@ -65,23 +68,17 @@ export function nativeWriter(client: ApiClient, log: Logger): NativeWriter {
   };
 
   /** @returns undefined if an object of that name exists */
-  async function create(path: string, desired: DesiredNative): Promise<NativeObject | undefined> {
-    try {
-      const object = await client.request<NativeObject>('POST', path, { body: desired });
-      const { metadata, spec } = desired;
-      limitOf(desired).written({ metadata, spec });
-      log.info(`${titleOf(desired)} created`);
-      return object;
-    } catch (error) {
-      if (isConflict(error)) return undefined;
-      throw error;
-    }
+  function create(collection: string, desired: DesiredNative): Promise<Updated<NativeObject> | undefined> {
+    const { metadata, spec } = desired;
+    const fields = { metadata, spec };
+    const title = titleOf(desired);
+    return createManaged(fields, { client, collection, body: desired, title, limit: limitOf(desired), log });
   }
 
-  /** Reads an object that exists and was not listed: another writer may have removed its labels. */
-  async function readOurs(path: string, desired: DesiredNative): Promise<NativeObject> {
-    const object = await client.request<NativeObject>('GET', `${path}/${desired.metadata.name}`);
-    if (hasFields(object.metadata.ownerReferences, desired.metadata.ownerReferences)) return object;
+  /** An object that exists and was not listed: another writer may have removed its labels. */
+  async function findOurs(path: string, desired: DesiredNative): Promise<NativeObject | undefined> {
+    const object = await findObject<NativeObject>(client, `${path}/${desired.metadata.name}`);
+    if (!object || hasFields(object.metadata.ownerReferences, desired.metadata.ownerReferences)) return object;
     throw new NotOursError(titleOf(desired));
   }
 

@@ -10,13 +10,13 @@ import {
   type WebhookConfiguration,
 } from '../../cluster/admission-registration/webhook-configurations.ts';
 import type { ApiClient } from '../../cluster/client/api-client.ts';
-import { isConflict } from '../../cluster/client/api-error.ts';
 import { deleteObject } from '../../cluster/client/delete-object.ts';
+import { findObject } from '../../cluster/client/find-object.ts';
 import { isSameService, type ServiceRef } from '../../cluster/installation/service-ref.ts';
 import { MANAGED_LABELS } from '../../objects/managed-labels.ts';
 import { type Ownership, ownedByClusterRole } from '../cluster-role-owner.ts';
 import { CONFLICT_PAUSE_MS } from '../controller.ts';
-import { type DesiredFields, updateManaged } from '../managed-objects.ts';
+import { createManaged, DELETIONS_SEEN_IN, type DesiredFields, updateManaged } from '../managed-objects.ts';
 import { limitRepairs } from '../repair-limit.ts';
 import type { ServiceCheck } from './service-check.ts';
 import type { StoredConfigurations } from './stored-configurations.ts';
@@ -72,7 +72,11 @@ export function webhookWriter(options: WebhookWriterOptions): WebhookWriter {
     async write(phase, webhooks, bundle) {
       const found = stored.get(phase);
       const desired = { metadata: { labels: LABELS, ...ownership }, webhooks };
-      if (webhooks.length === 0) return found ? remove(phase, found) : undefined;
+      if (webhooks.length === 0) {
+        // A policy that needs them later repairs nothing.
+        repairs[phase] = limitRepairs();
+        return found ? remove(phase, found) : undefined;
+      }
       if (!found) return create(phase, desired, bundle);
       const { object, waitMs } = await updateManaged(found, desired, {
         client,
@@ -87,8 +91,10 @@ export function webhookWriter(options: WebhookWriterOptions): WebhookWriter {
       return waitMs;
     },
     differs(phase) {
-      const writer = otherWriter(stored.get(phase));
-      const problem = `another writer changes ${CONFIGURATIONS[phase].kind} ${CONFIGURATION_NAME}: ${writer}`;
+      const found = stored.get(phase);
+      const done = found ? 'changes' : 'deletes';
+      const writer = found ? otherWriter(found) : DELETIONS_SEEN_IN;
+      const problem = `another writer ${done} ${CONFIGURATIONS[phase].kind} ${CONFIGURATION_NAME}: ${writer}`;
       repairs[phase].differs(problem);
       return problem;
     },
@@ -101,28 +107,28 @@ export function webhookWriter(options: WebhookWriterOptions): WebhookWriter {
     bundle: string | undefined,
   ): Promise<number | undefined> {
     const { kind, resource } = CONFIGURATIONS[phase];
-    const unverified = await serviceCheck.wait(bundle);
-    const body = {
-      apiVersion: API_VERSION,
-      kind,
-      ...desired,
-      metadata: { name: CONFIGURATION_NAME, ...desired.metadata },
-    };
-    let answer: WebhookConfiguration;
-    try {
-      answer = await client.request<WebhookConfiguration>('POST', `${ADMISSION_REGISTRATION_V1_PATH}/${resource}`, {
-        body,
-      });
-    } catch (error) {
+    let unverified: string | undefined;
+    const created = await createManaged<WebhookConfiguration>(desired, {
+      client,
+      collection: `${ADMISSION_REGISTRATION_V1_PATH}/${resource}`,
+      body: { apiVersion: API_VERSION, kind, ...desired, metadata: { name: CONFIGURATION_NAME, ...desired.metadata } },
+      title: kind,
+      limit: repairs[phase],
+      log: log.child({ webhooks: names(desired.webhooks) }),
+      confirm: async () => {
+        unverified = await serviceCheck.wait(bundle);
+      },
+    });
+    if (!created) {
       // Another client has created it since it was read.
-      if (isConflict(error)) return CONFLICT_PAUSE_MS;
-      throw error;
+      stored.written(phase, await findObject<WebhookConfiguration>(client, configurationPath(phase)));
+      return CONFLICT_PAUSE_MS;
     }
-    stored.written(phase, answer);
-    serviceCheck.registered(kind, unverified);
-    repairs[phase].written(desired);
-    log.info({ webhooks: names(desired.webhooks) }, `${kind} registered`);
-    return undefined;
+    if (created.written) {
+      stored.written(phase, created.object);
+      serviceCheck.registered(kind, unverified);
+    }
+    return created.waitMs;
   }
 
   async function remove(phase: ConfigurationPhase, { metadata }: WebhookConfiguration): Promise<number | undefined> {
@@ -133,7 +139,7 @@ export function webhookWriter(options: WebhookWriterOptions): WebhookWriter {
     return undefined;
   }
 
-  function otherWriter({ webhooks = [] }: Pick<WebhookConfiguration, 'webhooks'> = {}): string {
+  function otherWriter({ webhooks = [] }: Pick<WebhookConfiguration, 'webhooks'>): string {
     const services = webhooks.flatMap(({ clientConfig }) => clientConfig.service ?? []);
     const other = services.find((one) => !isSameService(one, service));
     return other

@@ -224,6 +224,23 @@ describe('restores what another writer changed:', () => {
     }
     expect(api.writes.slice(4)).toHaveLength(1);
   });
+
+  it('but waits if another writer deletes it repeatedly', async () => {
+    stopClock();
+    const api = nativeApi();
+    const { reconcile, conditionOf } = controller(api);
+    await reconcile();
+    for (let time = 0; time < 3; time++) {
+      api.stored.delete(`${VALIDATING}/a.protect.taintkeeper.dev`);
+      await reconcile();
+    }
+    expect(api.writes.slice(4)).toEqual(['POST validatingadmissionpolicies/a.protect.taintkeeper.dev']);
+    expect(conditionOf()).toMatchObject({
+      reason: 'Conflict',
+      message:
+        'another writer deletes ValidatingAdmissionPolicy a.protect.taintkeeper.dev: see the audit log of the API server. taintkeeper restores it within a minute',
+    });
+  });
 });
 
 describe('what is not ours', () => {

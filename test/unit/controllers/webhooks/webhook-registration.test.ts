@@ -312,7 +312,7 @@ describe('Ready of a policy says what the API server has stored', () => {
       kind: 'TaintPolicy',
       policy: 'restore',
       reason: 'WebhookConflict',
-      message: `the webhook is registered for the policy only at times: another writer changes ${message}. taintkeeper restores it within a minute`,
+      message: `the webhook is registered for the policy only at times: another writer ${message}. taintkeeper restores it within a minute`,
     },
   ];
 
@@ -321,14 +321,14 @@ describe('Ready of a policy says what the API server has stored', () => {
       why: 'fewer requests match',
       change: narrow,
       found: notRegistered('another writer changes MutatingWebhookConfiguration taintkeeper: see its managedFields'),
-      problems: conflict('MutatingWebhookConfiguration taintkeeper: see its managedFields'),
+      problems: conflict('changes MutatingWebhookConfiguration taintkeeper: see its managedFields'),
     },
     {
       why: 'they are called in fewer cases, by the webhooks that validate',
       phase: 'validate',
       change: narrow,
       found: notRegistered('another writer changes ValidatingWebhookConfiguration taintkeeper: see its managedFields'),
-      problems: conflict('ValidatingWebhookConfiguration taintkeeper: see its managedFields'),
+      problems: conflict('changes ValidatingWebhookConfiguration taintkeeper: see its managedFields'),
     },
     {
       why: 'the webhooks of another installation are in their place',
@@ -339,7 +339,7 @@ describe('Ready of a policy says what the API server has stored', () => {
       }),
       found: notRegistered('taintkeeper: by the installation in namespace b, of which there may be only one'),
       problems: conflict(
-        'MutatingWebhookConfiguration taintkeeper: by the installation in namespace b, of which there may be only one in a cluster',
+        'changes MutatingWebhookConfiguration taintkeeper: by the installation in namespace b, of which there may be only one in a cluster',
       ),
     },
     {
@@ -394,6 +394,22 @@ describe('Ready of a policy says what the API server has stored', () => {
       expect(rig.reports.problems()).toEqual(problems);
     },
   );
+
+  it('while another writer deletes the configuration each time that the leader has created it, that is reported', async () => {
+    let isPruning = false;
+    const prune = () => rig.store('validate', undefined);
+    const rig = await start(() => {
+      if (isPruning) setImmediate(prune);
+      return undefined;
+    });
+    rig.policies.present = [{ ...kept, kind: 'TaintPolicy', name: 'restore' }];
+    isPruning = true;
+    prune();
+    await expect
+      .poll(() => rig.reports.problems())
+      .toEqual(conflict('deletes ValidatingWebhookConfiguration taintkeeper: see the audit log of the API server'));
+    expect(rig.reports.conditions(kept)).toEqual(notRegistered('another writer deletes'));
+  });
 
   it('one edit of another writer that is repaired at once is no conflict', async () => {
     const rig = await start();
