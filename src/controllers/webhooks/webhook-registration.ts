@@ -77,7 +77,9 @@ export function startWebhookRegistration(run: Run, options: WebhookRegistrationO
     problems() {
       const conflict = writer.conflict();
       if (conflict === undefined) return [];
-      const message = `the webhook is registered for the policy only at times: ${conflict}. taintkeeper restores it within a minute`;
+      const message =
+        `the webhook is repeatedly not registered as the policy requires: ${conflict}. taintkeeper restores it within a minute. ` +
+        'Until then, the API server may not call it, or may call it with other settings';
       return policies
         .objects()
         .filter(({ inForce }) => inForce)

@@ -40,8 +40,6 @@ export function worstFirst<Problem>(
 const STALLED = {
   // The policy is in force only in part.
   UnknownFields: 'NotInForce',
-  // The policy is in force only at times.
-  WebhookConflict: 'NotInForce',
   RepairRefused: 'Missing',
   RequiredValuesDiffer: 'Missing',
   TolerationMissing: 'Missing',

@@ -158,10 +158,13 @@ export const CONDITIONS = {
       },
       WebhookConflict: {
         meaning:
-          'Another writer changes the webhook configurations again and again, so the policy is in force only at times. The leader restores them, after pauses of up ' +
-          'to a minute. The condition remains until two minutes after the last repair, and `Ready` says what the API server has stored.',
-        next: 'stop the writer that the message names, or that managedFields of the configuration name',
-        word: 'in force, at times',
+          'Another writer changes or deletes the webhook configurations again and again, so the webhook is at times not registered as the policy requires. Then the ' +
+          'API server may not call it, or may call it with other settings, such as a shorter timeoutSeconds. The leader restores the configurations, after pauses of ' +
+          'up to a minute. The condition remains until two minutes after the last repair, and `Ready` says what the API server has stored.',
+        next:
+          'stop the writer that the message names, or that managedFields of the configuration name; the audit log of the API server names a writer that deletes ' +
+          'the configuration',
+        word: 'in force, not always as declared',
       },
       NotPermitted: { meaning: 'The policy asks for something that taintkeeper may not do.', next: GRANT },
       NotListed: {

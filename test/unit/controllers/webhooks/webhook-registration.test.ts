@@ -306,13 +306,13 @@ describe('Ready of a policy says what the API server has stored', () => {
     expect(rig.names('validate')).toContain('protect.taintkeeper.dev');
   });
 
-  /** How a policy that is registered only at times is reported until the other writer stops. */
+  /** How a policy whose webhooks another writer changes repeatedly is reported until that writer stops. */
   const conflict = (message: string) => [
     {
       kind: 'TaintPolicy',
       policy: 'restore',
       reason: 'WebhookConflict',
-      message: `the webhook is registered for the policy only at times: another writer ${message}. taintkeeper restores it within a minute`,
+      message: `the webhook is repeatedly not registered as the policy requires: another writer ${message}. taintkeeper restores it within a minute. Until then, the API server may not call it, or may call it with other settings`,
     },
   ];
 

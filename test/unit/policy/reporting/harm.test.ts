@@ -99,7 +99,8 @@ it.each<{ condition: readonly [type: string, status: string, reason: string]; ha
   { condition: ['Ready', 'False', 'NotRegistered'], harm: 'NotInForce' },
   { condition: ['Ready', 'False', 'EarlierInForce'], harm: 'Stalled' },
   { condition: ['Stalled', 'True', 'UnknownFields'], harm: 'NotInForce' },
-  { condition: ['Stalled', 'True', 'WebhookConflict'], harm: 'NotInForce' },
+  // The policy may be in force: another writer may change only timeoutSeconds. While a webhook is not as required, Ready is False.
+  { condition: ['Stalled', 'True', 'WebhookConflict'], harm: 'Stalled' },
   { condition: ['Stalled', 'True', 'WouldEvictPods'], harm: 'Missing' },
   { condition: ['Stalled', 'True', 'RequiredValuesDiffer'], harm: 'Missing' },
   { condition: ['Stalled', 'True', 'RepairRefused'], harm: 'Missing' },
