@@ -6,12 +6,16 @@ import { memoryAfterWrite } from '../../judge/node/memory-after-write.ts';
 import { isBlank, type NodeMemory, newMemory } from '../../judge/node/node-memory.ts';
 import { type NodeStep, nodeStep } from '../../judge/node/node-step.ts';
 import { isInConflict } from '../../judge/node/undone-changes.ts';
+import type { BootChange } from '../../judge/startup/reboot.ts';
 import type { Taint } from '../../kubernetes/taint.ts';
 import { turnQueue } from '../../runtime/turn-queue.ts';
 import type { PerNode } from './per-node.ts';
 import type { StartupWaits } from './startup/startup-waits.ts';
 
-/** Five boots a second are written or deleted, apart from reboots that the watch shows: a policy that is new, or was deleted, may concern each node of the cluster. */
+/**
+ * Five boots a second are written, apart from reboots that the watch shows, and five a second are deleted: a policy that is new, or was deleted, may concern
+ * each node of the cluster.
+ */
 const BOOT_WRITES_MS = 200;
 
 export interface RememberedStepsOptions {
@@ -49,7 +53,9 @@ export function rememberedSteps({
   signal,
 }: RememberedStepsOptions): RememberedSteps {
   const memories = kept.map<NodeMemory>();
-  const bootTurns = turnQueue({ intervalMs: BOOT_WRITES_MS, onTurn, signal });
+  const recordTurns = turnQueue({ intervalMs: BOOT_WRITES_MS, onTurn, signal });
+  /** Apart, because nothing is harmed if a deletion waits, and pods may come to a node that waits for its taint. */
+  const deletionTurns = turnQueue({ intervalMs: BOOT_WRITES_MS, onTurn, signal });
   /** The nodes whose reboots the watch has shown. */
   const rebooting = new Set<string>();
   kept.onForget(forgetBoot);
@@ -63,7 +69,7 @@ export function rememberedSteps({
           isComplete: policies.isComplete('TaintPolicy'),
           now: performance.now(),
           apiTime: client.now().getTime(),
-          bootDueInMs: (kind) => (kind === 'SetAgain' && rebooting.has(name) ? 0 : bootTurns.dueInMs(name)),
+          bootDueInMs: (kind) => (kind === 'SetAgain' && rebooting.has(name) ? 0 : dueInMs(name, kind)),
         }),
       );
       if (!step.hasBootToWrite) forgetBoot(name);
@@ -92,10 +98,17 @@ export function rememberedSteps({
     else memories.set(node, memory);
   }
 
+  function dueInMs(node: string, kind: BootChange['kind']): number {
+    const [turns, others] = kind === 'Delete' ? [deletionTurns, recordTurns] : [recordTurns, deletionTurns];
+    others.leave(node);
+    return turns.dueInMs(node);
+  }
+
   /** The node waits for no turn any more. */
   function forgetBoot(node: string): void {
     rebooting.delete(node);
-    bootTurns.leave(node);
+    recordTurns.leave(node);
+    deletionTurns.leave(node);
   }
 }
 

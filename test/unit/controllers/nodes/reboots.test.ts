@@ -320,4 +320,41 @@ describe('a policy that is new on nodes with the record of an earlier policy', (
     expect(writes).toHaveLength(100);
     expect(writes.some(({ name }) => name === 'none')).toBe(false);
   });
+
+  const pool = (name: string): Policies => ({
+    [name]: { ...POLICIES.p, nodeSelector: { matchLabels: { pool: name } } } as Policies[string],
+  });
+  const inPool = (name: string, node: string) =>
+    entry(node, { bootId: 'A', startupBoot: { bootId: 'A' }, labels: { pool: name } });
+  const atNode = (node: string, writes: ReturnType<typeof startRepair>['writes']) =>
+    writes.filter(({ name }) => name === node).map(({ patch }) => patch.metadata.annotations[ANNOTATION]);
+
+  it('a reboot that a list shows on the nodes of another policy does not wait for these deletions', async () => {
+    const { writes, change, setPolicies } = startRepair({ ...pool('many'), ...pool('few') }, [
+      ...named(1_000).map((name) => inPool('many', name)),
+      inPool('few', 'rebooting'),
+    ]);
+    await vi.advanceTimersByTimeAsync(1_000);
+    setPolicies(pool('few'));
+    await vi.advanceTimersByTimeAsync(11_000);
+    expect(writes.length).toBeGreaterThan(3);
+    change('rebooting', { bootId: 'B' }, { isListed: true });
+    await vi.advanceTimersByTimeAsync(1_000);
+    expect(atNode('rebooting', writes)).toEqual([expect.stringMatching(/^B /)]);
+  });
+
+  it('a node that waits for its deletion, and is selected again, waits with the reboots', async () => {
+    const { writes, change, setPolicies } = startRepair(pool('many'), [
+      ...named(1_000).map((name) => inPool('many', name)),
+    ]);
+    await vi.advanceTimersByTimeAsync(1_000);
+    setPolicies({});
+    await vi.advanceTimersByTimeAsync(11_000);
+    setPolicies(pool('few'));
+    change('n999', { bootId: 'B', labels: { pool: 'few' } }, { isListed: true });
+    await vi.advanceTimersByTimeAsync(1_000);
+    expect(atNode('n999', writes)).toEqual([expect.stringMatching(/^B /)]);
+    await vi.advanceTimersByTimeAsync(300_000);
+    expect(atNode('n999', writes)).not.toContain(null);
+  });
 });
