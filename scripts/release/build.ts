@@ -32,6 +32,7 @@ import { installNpmPackage, packNpmPackage } from './npm-package.ts';
 import { checkIsOnMain } from './on-main.ts';
 import { ROOT, run } from './run.ts';
 import { tryOnRealNode } from './trial.ts';
+import { checkPagesSayPublished } from './unpublished-pages.ts';
 import { agreedVersion, imagesOf, namedVersions } from './versions.ts';
 
 /*
@@ -185,7 +186,7 @@ function seal(built: BuiltImage, seen: string): void {
   if (GITHUB_OUTPUT) appendFileSync(GITHUB_OUTPUT, outputs);
 }
 
-/** @throws Error when something that a release needs is not set, the commit is not on main, or its changelog has no date; only a trial does without */
+/** @throws Error when something that a release needs is not set, the commit is not on main, its changelog has no date, or a page denies the image; only a trial does without */
 function checkSettings(): void {
   const { GITHUB_REF_NAME, IMAGE_REPOSITORY, CHART_REPOSITORY, GITHUB_REPOSITORY } = process.env;
   if (dryRun) return;
@@ -195,6 +196,7 @@ function checkSettings(): void {
   if (GITHUB_REF_NAME !== tag) throw new Error(`the tag is ${GITHUB_REF_NAME}, package.json says ${version}`);
   checkIsOnMain(ROOT);
   checkIsDated(changelog(), version);
+  checkPagesSayPublished(ROOT);
 }
 
 /** Makes a file of the release. `make` gets its path, and returns what was seen when it was tried. */

@@ -16,7 +16,7 @@ const OF_SOURCES = [
   { file: 'values.yaml', says: '`helm install` needs only the image.', becomes: '`helm install` needs no values.' },
   {
     file: 'values.yaml',
-    says: 'The name of your image. No image is published. docs/install.md says how to build one.',
+    says: 'The name of your image. docs/install.md says how to build one.',
     becomes: 'The name of the image, without tag.',
   },
   {
@@ -26,9 +26,9 @@ const OF_SOURCES = [
   },
   {
     file: 'README.md',
-    says: '**The image is yours to name**: none is published.',
+    says: '**The image is yours to name**: values.yaml names none.',
     becomes:
-      '**The image is pinned by its digest.** If you set `image.repository` or `image.tag`, no digest is used unless you set `image.digest`.',
+      '**The image is pinned by its digest.** If you set `image.repository` or `image.tag` to another value, no digest is used unless you set `image.digest`.',
   },
   {
     file: 'README.md',

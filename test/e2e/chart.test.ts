@@ -84,7 +84,7 @@ describe('the chart', skipFor(obstacleToHelm()), () => {
     await expect(chartDifference(usual, changed)).toMatchFileSnapshot(`chart-snapshots/${file}.txt`);
   });
 
-  it('requires the name of the image, because none is published: another user could register the name', async () => {
+  it('requires the name of the image: another user could register a default name', async () => {
     await expect(render(['--set', 'image.repository='])).rejects.toThrow(
       /image\.repository is empty: .*docs\/install\.md/,
     );

@@ -1,4 +1,4 @@
-import { readFileSync } from 'node:fs';
+import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { basename, join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { parse } from 'yaml';
@@ -7,7 +7,9 @@ import { isOfGlibc, neededLibraries } from '../../../scripts/release/elf.ts';
 import { checkLibraries, EMULATION, LIBRARIES, TARGETS } from '../../../scripts/release/executable.ts';
 import { KREW_MANIFEST, krewManifest } from '../../../scripts/release/krew.ts';
 import { checkIsDated, releaseNotes, textForGitHub } from '../../../scripts/release/notes.ts';
+import { checkPagesSayPublished } from '../../../scripts/release/unpublished-pages.ts';
 import { agreedVersion, imagesOf, namedVersions } from '../../../scripts/release/versions.ts';
+import { temporaryDirectory } from '../temporary-directory.ts';
 
 const ROOT = join(import.meta.dirname, '..', '..', '..');
 
@@ -56,6 +58,19 @@ describe('release notes', () => {
     expect(textForGitHub(`${longest}x`, url)).toBe(
       `The changes are too many for this page. They are in [CHANGELOG.md](${url}).\n`,
     );
+  });
+
+  it('are not published while a page says that there is no image', () => {
+    const folder = temporaryDirectory();
+    mkdirSync(join(folder, 'docs'));
+    writeFileSync(join(folder, 'README.md'), 'The image is example.com/taintkeeper.\n');
+    const page = join(folder, 'docs', 'install.md');
+    writeFileSync(page, 'No image is published yet. Build one.\n');
+    expect(() => checkPagesSayPublished(folder)).toThrow(
+      '"No image is published" is in docs/install.md: name the image',
+    );
+    writeFileSync(page, 'Pull the image.\n');
+    expect(() => checkPagesSayPublished(folder)).not.toThrow();
   });
 
   it('become the list of changes of Artifact Hub', () => {
