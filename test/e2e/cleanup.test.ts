@@ -48,6 +48,10 @@ describeWithControlPlane(
 
     const createAs = (manager: string, body: object) =>
       succeeded(cp().request(admin, 'POST', `${daemonSetPath(NAMESPACE)}?fieldManager=${manager}`, { body }));
+    const apply = async (body: object, ...args: string[]) => {
+      const { code, stderr } = await cp().kubectl(['apply', ...args, '-f', '-'], { input: JSON.stringify(body) });
+      expect([code, stderr]).toEqual([0, '']);
+    };
     /** Adds a toleration as the leader does. */
     const patchAsLeader = (name: string) =>
       succeeded(
@@ -62,8 +66,7 @@ describeWithControlPlane(
       await createFakeNode(cp(), 'master', [{ key: MASTER.key, effect: 'NoSchedule' }]);
       await createFakeNode(cp(), 'worker', []);
       for (const name of ['a', 'b']) {
-        const manifest = daemonSetManifest(NAMESPACE, name, { tolerations: [OWN] });
-        await createAs('kubectl-create', manifest);
+        await apply(daemonSetManifest(NAMESPACE, name, { tolerations: [OWN] }));
         await patchAsLeader(name);
         await waitForDaemonSet(cp(), NAMESPACE, name, isAvailable);
       }
@@ -221,11 +224,6 @@ describeWithControlPlane(
           tolerations,
           containers: [{ name: 'main', image }],
         });
-      const apply = async (body: object, ...args: string[]) => {
-        const { code, stderr } = await cp().kubectl(['apply', ...args, '-f', '-'], { input: JSON.stringify(body) });
-        expect([code, stderr]).toEqual([0, '']);
-      };
-
       it.each<{ name: string; changes: () => Promise<void>; because: RegExp }>([
         {
           name: 'applied',
@@ -252,6 +250,15 @@ describeWithControlPlane(
             await patchAsLeader('tool');
           },
           because: /^field manager "helm" \(Update at .*\) writes it, and its source may have the toleration$/,
+        },
+        {
+          // `kubectl patch` with the list that is there already would leave no trace.
+          name: 'created',
+          async changes() {
+            await createAs('kubectl-create', manifest('created', [OWN]));
+            await patchAsLeader('created');
+          },
+          because: /^kubectl apply has not applied it, so its manifest is not known$/,
         },
         {
           // The API server records the owner before admission plugins change the list.

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { cleaningPatch } from '../../../src/cleanup/cleaning-patch.ts';
 import { readDaemonSet } from '../../../src/cleanup/leftover.ts';
-import { PATCHED } from './managed-fields.ts';
+import { appliedWith, PATCHED } from './managed-fields.ts';
 
 const OWN = { key: 'example.com/own', operator: 'Exists' };
 const MASTER = { key: 'master', operator: 'Exists', effect: 'NoSchedule' };
@@ -17,7 +17,7 @@ const leftOn = (tolerations: readonly object[], added: string) =>
       name: 'a',
       uid: 'u',
       resourceVersion: '7',
-      annotations: { [ADDED]: added },
+      annotations: { [ADDED]: added, ...appliedWith() },
       managedFields: PATCHED,
     },
     spec: { selector: {}, template: { spec: { tolerations } } },

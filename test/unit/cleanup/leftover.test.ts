@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest';
 import { readDaemonSet, removableOn } from '../../../src/cleanup/leftover.ts';
 import type { ManagedFields } from '../../../src/objects/managed-fields.ts';
-import { PATCHED, templateOf } from './managed-fields.ts';
+import { appliedWith, PATCHED, templateOf } from './managed-fields.ts';
 
 const MASTER = { key: 'master', operator: 'Exists', effect: 'NoSchedule' };
 const GPU = { key: 'gpu', operator: 'Exists', effect: 'NoSchedule' };
@@ -19,20 +19,33 @@ const leftOn = (managedFields: readonly ManagedFields[], annotations: object = {
     spec: { selector: {}, template: { spec: { tolerations: [MASTER, GPU] } } },
   });
 
-const applied = (tolerations: readonly object[] | undefined) => ({
-  [LAST_APPLIED]: JSON.stringify({ spec: { template: { spec: { tolerations } } } }),
-});
+const SERVER_SIDE = [templateOf('kubectl', 'containers', 'Apply'), templateOf('taintkeeper', 'tolerations')];
 
-it('an added toleration can be removed while taintkeeper owns the list, and only kubectl has written the template besides', () => {
-  for (const annotations of [{}, applied(undefined), applied([])]) {
-    const left = leftOn(PATCHED, annotations);
+it.each<{ why: string; managedFields: readonly ManagedFields[]; annotations: object }>([
+  { why: 'has no list', managedFields: PATCHED, annotations: appliedWith() },
+  { why: 'has an empty list', managedFields: PATCHED, annotations: appliedWith([]) },
+  { why: 'does not own the list after server-side apply', managedFields: SERVER_SIDE, annotations: {} },
+  {
+    why: 'has no list, and kubectl label, annotate, edit, patch, set and rollout wrote since',
+    managedFields: [
+      ...PATCHED,
+      ...['label', 'annotate', 'edit', 'patch', 'set', 'rollout', 'last-applied'].map((command) =>
+        templateOf(`kubectl-${command}`, 'containers'),
+      ),
+    ],
+    annotations: appliedWith([]),
+  },
+])(
+  'an added toleration can be removed while taintkeeper owns the list, and the manifest of kubectl apply $why',
+  ({ managedFields, annotations }) => {
+    const left = leftOn(managedFields, annotations);
     expect(removableOn(left)).toEqual([MASTER, GPU]);
     expect(left.staying).toBeUndefined();
-  }
-});
+  },
+);
 
 it('one that kubectl apply declares stays', () => {
-  const left = leftOn(PATCHED, applied([GPU]));
+  const left = leftOn(PATCHED, appliedWith([GPU]));
   expect(removableOn(left)).toEqual([MASTER]);
   expect(left.staying).toEqual({ indexes: [1], because: 'the manifest that kubectl apply applied last has it' });
 });
@@ -62,6 +75,26 @@ it.each<{ why: string; managedFields: readonly ManagedFields[]; annotations?: ob
     why: 'kubectl replace writes the template: what it replaced is not recorded',
     managedFields: [templateOf('kubectl-replace', 'containers'), ...PATCHED],
     because: /^field manager "kubectl-replace"/,
+  },
+  {
+    why: 'a tool whose name begins as that of kubectl writes the template',
+    managedFields: [templateOf('kubectl-tool', 'containers'), ...PATCHED],
+    annotations: appliedWith([]),
+    because: /^field manager "kubectl-tool"/,
+  },
+  {
+    why: 'kubectl apply has not applied the DaemonSet: kubectl create and kubectl patch record no manifest',
+    managedFields: [
+      templateOf('kubectl-create', 'containers'),
+      templateOf('kubectl-patch', 'containers'),
+      ...PATCHED.slice(1),
+    ],
+    because: /^kubectl apply has not applied it, so its manifest is not known$/,
+  },
+  {
+    why: 'server-side apply of another tool wrote the template',
+    managedFields: [templateOf('argocd-controller', 'containers', 'Apply'), ...PATCHED],
+    because: /^field manager "argocd-controller" \(Apply at/,
   },
   {
     why: 'the last applied manifest cannot be read',

@@ -12,8 +12,13 @@ export const templateOf = (
   fieldsV1: { 'f:spec': { 'f:template': { 'f:spec': { [`f:${field}`]: {} } } } },
 });
 
-/** Those of a DaemonSet that a user created with kubectl, and to whose tolerations the leader appended one. */
+/** Those of a DaemonSet that a user applied with kubectl, and to whose tolerations the leader appended one. */
 export const PATCHED: readonly ManagedFields[] = [
-  templateOf('kubectl-create', 'containers'),
+  templateOf('kubectl-client-side-apply', 'containers'),
   templateOf('taintkeeper', 'tolerations'),
 ];
+
+/** The annotation of `kubectl apply`, with the tolerations of the manifest. */
+export const appliedWith = (tolerations?: readonly object[]) => ({
+  'kubectl.kubernetes.io/last-applied-configuration': JSON.stringify({ spec: { template: { spec: { tolerations } } } }),
+});

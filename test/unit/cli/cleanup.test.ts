@@ -2,7 +2,7 @@ import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { POLICY_API_PATH } from '../../../src/cluster/policies/policy-paths.ts';
-import { PATCHED, templateOf } from '../cleanup/managed-fields.ts';
+import { appliedWith, PATCHED, templateOf } from '../cleanup/managed-fields.ts';
 import { absentStatus } from '../cluster/client/absent.ts';
 import { answer, type Handler, kubeconfigText, refusal, startFakeApi } from '../cluster/client/fake-api.ts';
 import { temporaryDirectory } from '../temporary-directory.ts';
@@ -18,7 +18,7 @@ const daemonSet = (name: string) => ({
     name,
     namespace: 'net',
     generation: 2,
-    annotations: { 'taintkeeper.dev/tolerations-added': 'master:NoSchedule' },
+    annotations: { 'taintkeeper.dev/tolerations-added': 'master:NoSchedule', ...appliedWith() },
     managedFields: PATCHED,
   },
   spec: { selector: {}, template: { spec: { tolerations: [MASTER] } } },
