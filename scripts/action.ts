@@ -1,6 +1,6 @@
 import { spawnSync } from 'node:child_process';
 import { appendFileSync, globSync } from 'node:fs';
-import { join } from 'node:path';
+import { dirname, join } from 'node:path';
 import { workflowCommand } from '../src/cli/output/ci-results.ts';
 
 /*
@@ -56,8 +56,13 @@ function input(name: string): string[] {
   return lines.filter((line) => line !== '');
 }
 
-/** What a pattern matches; itself, where it is none or nothing matches: the program says then what is not there. */
+/**
+ * What a pattern matches; itself, where it is none or nothing matches: the program says then what is not there. `a/**` matches directories as well as
+ * their files, so a directory of which the pattern matches a part is left out.
+ */
 function filesOf(pattern: string): string[] {
   const found = globSync(pattern).sort();
-  return found.length > 0 ? found : [pattern];
+  if (found.length === 0) return [pattern];
+  const parents = new Set(found.map((path) => dirname(path)));
+  return found.filter((path) => !parents.has(path));
 }

@@ -1,6 +1,6 @@
 import { createReadStream } from 'node:fs';
 import { readdir, readFile, stat } from 'node:fs/promises';
-import { join } from 'node:path';
+import { join, resolve } from 'node:path';
 import { text } from 'node:stream/consumers';
 import { InputError } from './input-error.ts';
 
@@ -73,7 +73,7 @@ export async function readBoundedText(file: string, maxBytes: number): Promise<s
 
 /**
  * The files of paths: a file itself, and of a directory its `.yaml`, `.yml` and `.json` files (without subdirectories), by name, as with `kubectl
- * apply -f`. `-` is standard input.
+ * apply -f`. `-` is standard input. A file that several paths name is given once.
  * @throws InputError for paths that do not exist
  */
 export async function listFiles(paths: readonly string[]): Promise<string[]> {
@@ -99,5 +99,10 @@ export async function listFiles(paths: readonly string[]): Promise<string[]> {
   );
   // All errors, because the order of failures is random.
   if (faults.length > 0) throw new InputError(faults.sort());
-  return lists.flat();
+  return [...Map.groupBy(lists.flat(), fileIdentity).values()].flatMap(([first]) => first ?? []);
+}
+
+/** Equal for names of the same file, apart from links. */
+export function fileIdentity(file: string): string {
+  return file === '-' ? file : resolve(file);
 }

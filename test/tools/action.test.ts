@@ -47,6 +47,8 @@ describe('the action', () => {
     }
     mkdirSync(workspace);
     symlinkSync(join(ROOT, 'examples'), join(workspace, 'examples'));
+    cpSync(join(ROOT, 'examples', 'policies'), join(workspace, 'policies', 'gpu'), { recursive: true });
+    cpSync(join(ROOT, 'examples', 'talos', 'gpu.yaml'), join(workspace, 'machines', 'workers', 'gpu.yaml'));
     // So that no test depends on another one.
     installation = run({}, { install: true });
   }, INSTALL_TIMEOUT_MS);
@@ -126,6 +128,18 @@ describe('the action', () => {
       failed: false,
       outputs: { 'review-errors': '0', 'review-warnings': '2', 'lint-errors': '', 'lint-warnings': '' },
     });
+  });
+
+  it('takes each file once that patterns and directories name, and no directory of which a pattern names the files', () => {
+    const inputs = { files: 'examples/gpu-node.yaml', policies: 'policies/**\npolicies/gpu', talos: 'machines/**' };
+    const { failed, log, outputs } = run({ ...inputs, 'talos-version': '1.13', 'fail-on': 'never' });
+    expect(log).not.toContain('::error title=');
+    expect({ failed, outputs }).toMatchObject({ failed: false, outputs: { 'lint-warnings': '1' } });
+  });
+
+  it('keeps the directories of a pattern that names directories alone', () => {
+    const { failed, outputs } = run({ files: 'examples/gpu-node.yaml', policies: 'policies/*' });
+    expect({ failed, outputs }).toMatchObject({ failed: false, outputs: { 'review-warnings': '1' } });
   });
 
   it('lints machine configurations, also where the review has failed', () => {

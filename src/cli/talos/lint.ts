@@ -1,6 +1,6 @@
 import { Command, InvalidArgumentError, Option } from 'commander';
 import { InputError } from '../../files/input-error.ts';
-import { listFiles } from '../../files/text-files.ts';
+import { fileIdentity, listFiles } from '../../files/text-files.ts';
 import { ForeignFileError } from '../../talos/accepted-documents.ts';
 import { disabledIn } from '../../talos/lint/disabled-rules.ts';
 import { SEVERITIES } from '../../talos/lint/finding.ts';
@@ -100,15 +100,20 @@ interface LintedFiles {
   readonly faults: string[];
 }
 
-/** Lints each file. A file that cannot be read does not hide the findings of others. */
+/** Lints each file once. A file that cannot be read does not hide the findings of others. */
 async function lintFiles(paths: readonly string[], options: LintOptions): Promise<LintedFiles> {
   const result: LintedFiles = { findings: [], passedOver: [], faults: [] };
+  const linted = new Set<string>();
   for (const path of paths) {
     try {
       const files = path === '-' ? [path] : await listFiles([path]);
       if (files.length === 0) throw new InputError([`${path}: there are no YAML or JSON files in it`]);
       const isDirectory = files[0] !== path;
-      for (const file of files) await lintFile(file, isDirectory, options, result);
+      for (const file of files) {
+        if (linted.has(fileIdentity(file))) continue;
+        linted.add(fileIdentity(file));
+        await lintFile(file, isDirectory, options, result);
+      }
     } catch (error) {
       if (!(error instanceof InputError)) throw error;
       result.faults.push(...error.faults);

@@ -219,6 +219,14 @@ describe('talos lint', () => {
       expect(names).toEqual(['empty', 'encrypted', 'node', 'secrets', 'talosconfig']);
     });
 
+    it('a file that its directory names as well has its findings once', async () => {
+      const path = mkdtempSync(join(directory, 'twice-'));
+      const file = join(path, 'worker.yaml');
+      writeFileSync(file, 'machine: {type: worker, kubelett: {}}\n');
+      const { stdout } = await run('talos', 'lint', path, file, '-o', 'json');
+      expect(JSON.parse(stdout).findings).toHaveLength(1);
+    });
+
     it('the same files, named, are bad input', async () => {
       const file = write('secrets.yaml', 'cluster: {}\nsecrets: {}\ntrustdinfo: {}\ncerts: {}\n');
       const { code, stderr } = await run('talos', 'lint', file);

@@ -54,6 +54,15 @@ describe('listFiles', () => {
     expect(await listFiles(paths)).toEqual(paths);
   });
 
+  it('gives a file once that several paths name, such as its directory', async () => {
+    const directory = directoryOf({ 'a.yaml': '', 'b.yaml': '' });
+    const [a, b] = ['a.yaml', 'b.yaml'].map((name) => join(directory, name));
+
+    expect(await listFiles([`${directory}/./b.yaml`, directory, `${a}`])).toEqual([`${directory}/./b.yaml`, a]);
+    expect(await listFiles([directory, `${b}`])).toEqual([a, b]);
+    expect(await listFiles(['-', directory])).toEqual(['-', a, b]);
+  });
+
   it('follows the links of a mounted ConfigMap, and takes each file once', async () => {
     const directory = directoryOf({ '..2026_06_01/': '' });
     writeFileSync(join(directory, '..2026_06_01', 'a.yaml'), taintPolicyYaml('Deny'));
