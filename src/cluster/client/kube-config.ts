@@ -78,6 +78,7 @@ export function loadConfig(source: ConfigSource, Config: typeof KubeConfig): Kub
   const user: FileUser | null = config.getCurrentUser();
   // Without a user, KubeConfig also leaves out the cluster's CA.
   if (!user) throw new InputError([`${where}: context ${context} names no user that is in the file`]);
+  if (user.unusable) throw new InputError([`${where}: user ${user.name}: ${user.unusable}`]);
   if (user.notSent?.length) {
     throw new InputError([
       `${where}: user ${user.name}: ${user.notSent.join(', ')} is not supported, and without it requests would have other rights than those of kubectl. ` +
@@ -147,6 +148,8 @@ type User = NonNullable<ReturnType<KubeConfig['getCurrentUser']>>;
 interface FileUser extends User {
   /** The fields of the user that change its rights, and that KubeConfig does not send. */
   readonly notSent?: readonly string[];
+  /** Why its credentials cannot be used. */
+  readonly unusable?: string;
 }
 
 /** Fields of a user of client-go (k8s.io/client-go/tools/clientcmd/api/v1, AuthInfo) that KubeConfig does not read. */
@@ -165,14 +168,27 @@ function withUnread(user: User, fields: UnreadFields, folder: string): FileUser 
   return { ...withCredentials(user, fields, folder), ...(notSent.length > 0 ? { notSent } : {}) };
 }
 
-function withCredentials(user: User, { tokenFile }: UnreadFields, folder: string): User {
+function withCredentials(user: User, { tokenFile }: UnreadFields, folder: string): FileUser {
   const { token, exec, ...others } = user;
-  // It counts before a token and a plugin, as in client-go. KubeConfig reads it again every minute.
-  if (tokenFile)
-    return { ...others, authProvider: { name: 'tokenFile', config: { tokenFile: resolve(folder, tokenFile) } } };
+  if (tokenFile) {
+    const file = resolve(folder, tokenFile);
+    const fault = faultOfReading(file);
+    // It counts before a token and a plugin, as in client-go. KubeConfig reads it again every minute.
+    if (!fault) return { ...others, authProvider: { name: 'tokenFile', config: { tokenFile: file } } };
+    return token ? { ...others, token } : { ...others, unusable: `tokenFile ${fault}` };
+  }
   // PATH finds a command without a separator.
   const isPath = (exec as { command?: string } | null | undefined)?.command?.includes(sep);
   return isPath ? { ...user, exec: { ...exec, command: resolve(folder, exec.command) } } : user;
+}
+
+function faultOfReading(file: string): string | undefined {
+  try {
+    readFileSync(file);
+    return undefined;
+  } catch (error) {
+    return unreadable(file, error);
+  }
 }
 
 /**

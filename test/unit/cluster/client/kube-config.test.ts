@@ -95,6 +95,42 @@ describe('loadConfig', () => {
     expect(loadIt().getCurrentUser()?.exec?.command).toBe(isRelative ? join(directory, command) : command);
   });
 
+  describe('of a user with tokenFile', () => {
+    const loadWith = (user: object, files: Record<string, string> = {}) => {
+      const directory = directoryWith({ config: kubeconfigText('https://c', { user }), ...files });
+      return loadConfig({ kind: 'files', files: [join(directory, 'config')] }, KubeConfig);
+    };
+    const sentBy = async (config: KubeConfig) => {
+      const headers: Record<string, string> = {};
+      await config.applyToHTTPSOptions({ headers });
+      return headers.Authorization;
+    };
+    const tokenFile = 'tokens/current';
+
+    it('sends the token of the file, also beside another token', async () => {
+      const config = loadWith({ token: 'the-token', tokenFile }, { [tokenFile]: 'from-file' });
+      expect(await sentBy(config)).toBe('Bearer from-file');
+    });
+
+    it.each([{}, { [`${tokenFile}/is-a-directory`]: '' }])(
+      'sends the other token if the file cannot be read, as client-go does: %j',
+      async (files) => {
+        expect(await sentBy(loadWith({ token: 'the-token', tokenFile }, files))).toBe('Bearer the-token');
+      },
+    );
+
+    it('refuses a file that cannot be read if there is no other token', () => {
+      expect(() => loadWith({ token: undefined, tokenFile })).toThrow(
+        /config: user test: tokenFile .*\/tokens\/current: not found$/,
+      );
+    });
+
+    it('does not refuse the user of another context', () => {
+      const other = JSON.stringify({ users: [{ name: 'other', user: { tokenFile } }] });
+      expect(load(other, kubeconfigText('https://c')).load().getCurrentUser()?.token).toBe('the-token');
+    });
+  });
+
   it.each<[string, unknown]>([
     ['as-groups', ['system:masters']],
     ['as-uid', '7'],
