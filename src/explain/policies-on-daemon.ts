@@ -84,7 +84,7 @@ export interface PoliciesOnDaemon {
 export interface PoliciesOnDaemonSet extends PoliciesOnDaemon {
   /** It has so many tolerations that no TolerationPolicy is applied to it. */
   readonly tooManyTolerations: boolean;
-  /** Those of {@link PoliciesOnDaemon.permanentTaints} that it would not tolerate with the missing tolerations of policies of any mode. */
+  /** Those of {@link PoliciesOnDaemon.permanentTaints} that it would not tolerate with the missing tolerations of policies of any mode, if it did not opt out and was not being deleted. */
   readonly notRequired: readonly Taint[];
   /** The tolerations with seconds of policies in mode Mutate for the taints that evict its pods: they are added again to a DaemonSet without them. */
   readonly addedAgain: readonly PolicyField[];
@@ -109,7 +109,8 @@ export function policiesOnDaemonSet(
 ): PoliciesOnDaemonSet {
   const { places, permanentTaints, waiting } = placesFor(compileCoverage(daemonSet), nodes, daemonSet, compiled);
   const requiring = requiringFor(daemonSet, compiled);
-  const { missing } = lackedByRunning(daemonSet, compiled);
+  // Also for a DaemonSet that no policy applies to: it lacks nothing then, but policies do require tolerations of it.
+  const { missing } = lackedByRunning({ ...daemonSet, annotations: {}, deleting: false }, compiled);
   const evicting = places.flatMap(({ evictedBy }) => evictedBy);
   const adding = isLeftAlone(daemonSet) ? [] : requiring.filter(({ mode }) => mode === 'Mutate');
   return {

@@ -188,6 +188,14 @@ describe('a DaemonSet', () => {
     expect(notRequired([])).toEqual([MASTER, CONTROL_PLANE, GPU]);
   });
 
+  it.each([{ annotations: { [IGNORE_ANNOTATION]: 'true' } }, { deleting: true }])(
+    'is kept off by the same taints if it gets no toleration: %j',
+    (given) => {
+      const { notRequired } = policiesOnDaemonSet(subject(given), [...NODES, node('g', [GPU])], inForce([ROLES]));
+      expect(notRequired).toEqual([GPU]);
+    },
+  );
+
   it('is kept off by a role taint with a value if admission adds no toleration to its own one without a value', () => {
     const withValue = { ...CONTROL_PLANE, value: 'true' };
     const notRequired = (tolerations: Toleration[]) =>
