@@ -1,6 +1,8 @@
 import { policiesInForce } from '../cluster/policies/policy-object.ts';
+import { groupsBy } from '../collections/groups-by.ts';
 import { ALLOW_REMOVAL_ANNOTATION, ALLOW_REMOVAL_LIFE_MS } from '../judge/allow-removal.ts';
 import { harmOfMissingTaint, nextStepFor, whyNotSet } from '../judge/missing-taint.ts';
+import type { Keeping } from '../judge/node-drift.ts';
 import {
   remainingStartupTaints,
   remainingText,
@@ -19,6 +21,7 @@ import type { FormattedExplanation, Level, Section, StateCell, Step } from './di
 import type { Facts } from './explained-facts.ts';
 import {
   type AllowEntry,
+  type KeepingPolicy,
   type PoliciesOnNode,
   policiesOnNode,
   type TaintOnNode,
@@ -231,9 +234,21 @@ function contradictionText({ contradiction }: TaintOnNode): string[] {
 
 function whyMissing({ blockedBy, onTrial, kept }: TaintOnNode, { fromLeader }: PoliciesOnNode): string {
   if (kept && blockedBy === 'OtherValuePresent')
-    return `the node carries ${formatTaint(kept.taint)}, which ${namedBy(kept.by)} protects`;
+    return `the node carries ${formatTaint(kept.taint)}, which ${keptBy(kept.by)}`;
   if (blockedBy === undefined && !fromLeader) return 'the leader sets it, unless another writer removes it repeatedly';
   return whyNotSet(blockedBy, { onTrial });
+}
+
+const KEEPS: Readonly<Record<Keeping, string>> = {
+  Protects: 'protects',
+  ProtectsOnOtherNodes: 'protects on other nodes',
+  SetsOnOtherNodes: 'sets on other nodes',
+};
+
+/** For example `a (Deny, spec.taints[0]) protects, and b (Restore, spec.taints[0]) sets on other nodes`. */
+function keptBy(by: readonly KeepingPolicy[]): string {
+  const groups = groupsBy(by, ({ keeping }) => keeping);
+  return groups.map((alike) => `${namedBy(alike)} ${KEEPS[alike[0].keeping]}`).join(', and ');
 }
 
 function nextStep({

@@ -2,7 +2,7 @@ import { groupsBy } from '../collections/groups-by.ts';
 import { isRemovalAllowed, keepsOff, parseAllowedRemovals } from '../judge/allow-removal.ts';
 import { isDeclaredTaint, isStartupTaintOf } from '../judge/declared-taints.ts';
 import type { BlockedBy, MissingTaint } from '../judge/missing-taint.ts';
-import { nodeDrift } from '../judge/node-drift.ts';
+import { type Keeping, keepersOf, keepingOf, nodeDrift } from '../judge/node-drift.ts';
 import type { NodeView } from '../judge/node-view.ts';
 import { contradictions, type Disagreement, whyFirst } from '../judge/policy/contradictions.ts';
 import { carriedStartup, type StartupRequirement } from '../judge/startup/startup-requirement.ts';
@@ -53,7 +53,7 @@ export interface TaintOnNode {
   readonly onTrial?: true;
   /** For a missing taint: the node carries the same key and effect with another value. For a free taint: policies set it with another value. */
   readonly otherValue?: boolean;
-  /** For a missing taint: that other value, if policies protect it. */
+  /** For a missing taint: that other value, if other policies than those that require the taint keep it. */
   readonly kept?: KeptValue;
   /** For a missing taint: another policy requires another value. */
   readonly contradiction?: ContradictoryPolicies;
@@ -62,7 +62,11 @@ export interface TaintOnNode {
 /** A value that blocks another one. */
 export interface KeptValue {
   readonly taint: Taint;
-  readonly by: readonly PolicyField[];
+  readonly by: readonly KeepingPolicy[];
+}
+
+export interface KeepingPolicy extends PolicyField {
+  readonly keeping: Keeping;
 }
 
 /** Two policies that require different values of one taint. */
@@ -141,7 +145,13 @@ export function policiesOnNode(
       ...carried,
       ...groups.map((group) => {
         const found = missingOnNode(group, valueByTaint);
-        return { ...found, ...inTheWay(found.taint, node, enforcing, contradictory) };
+        const requiring = missing.filter(({ taint }) => taintIdentity(taint) === taintIdentity(found.taint));
+        const requiringPolicies = requiring.map(({ policy }) => policy);
+        return {
+          ...found,
+          ...keptValue(found.taint, node, policies, requiringPolicies),
+          ...contradictionOf(found.taint, contradictory),
+        };
       }),
       ...keptOff.map(
         ({ taint, policy: { name, mode }, field }): TaintOnNode => ({
@@ -225,27 +235,33 @@ function allowEntries(
   });
 }
 
-/** What blocks a missing taint: the value that the node carries, or what another policy requires. */
-function inTheWay(
+/** The value that a node carries in place of a missing taint, if policies keep it. */
+function keptValue(
   missed: Taint,
-  { taints }: NodeView,
-  enforcing: readonly CompiledTaintPolicy[],
-  contradictory: readonly Disagreement[],
-): Pick<TaintOnNode, 'kept' | 'contradiction'> {
+  node: NodeView,
+  policies: readonly CompiledTaintPolicy[],
+  requiring: readonly CompiledTaintPolicy[],
+): Pick<TaintOnNode, 'kept'> {
+  const taint = node.taints.find((one) => taintIdentity(one) === taintIdentity(missed));
+  if (!taint) return {};
+  const by = keepersOf(taint, node, policies, requiring).map((policy): KeepingPolicy => {
+    const { keeping, field } = keepingOf(policy, taint, node);
+    return { policy: policy.name, mode: policy.mode, field, keeping };
+  });
+  return by.length > 0 ? { kept: { taint, by } } : {};
+}
+
+/** What another policy requires in place of a missing taint. */
+function contradictionOf(missed: Taint, contradictory: readonly Disagreement[]): Pick<TaintOnNode, 'contradiction'> {
   const text = formatTaint(missed);
   const contradiction = contradictory.find(({ first, second }) => first.text === text || second.text === text);
-  const taint = taints.find((one) => taintIdentity(one) === taintIdentity(missed));
-  const by = taint === undefined ? [] : protectionsOf(taint, enforcing);
+  if (!contradiction) return {};
+  const { first, second } = contradiction;
   return {
-    ...(taint && by.length > 0 ? { kept: { taint, by } } : {}),
-    ...(contradiction
-      ? {
-          contradiction: {
-            winner: contradiction.first.text,
-            policies: [contradiction.first.policy.name, contradiction.second.policy.name],
-            why: whyFirst(contradiction.first.policy, contradiction.second.policy),
-          },
-        }
-      : {}),
+    contradiction: {
+      winner: first.text,
+      policies: [first.policy.name, second.policy.name],
+      why: whyFirst(first.policy, second.policy),
+    },
   };
 }

@@ -99,6 +99,22 @@ export function keepersOf(
   );
 }
 
+/** How a policy keeps the value of a taint that a node carries. */
+export type Keeping = 'Protects' | 'ProtectsOnOtherNodes' | 'SetsOnOtherNodes';
+
+/** @param policy one of {@link keepersOf} */
+export function keepingOf(
+  policy: CompiledTaintPolicy,
+  carried: Taint,
+  { labels }: Pick<NodeView, 'labels'>,
+): { readonly keeping: Keeping; readonly field: string } {
+  const rule = policy.protectingRule(carried);
+  const declared = policy.ensured.find((one) => (!rule || !one.anyValue) && isDeclaredTaint(carried, one));
+  if (rule && policy.selectsNode(labels)) return { keeping: 'Protects', field: rule.field };
+  if (declared) return { keeping: 'SetsOnOtherNodes', field: declared.field };
+  return { keeping: 'ProtectsOnOtherNodes', field: rule?.field ?? 'spec' };
+}
+
 /** The missing taint for each policy to report. A policy that only reports has none if the node is about to get the taint that it requires. */
 function missingTaintsOf(
   group: readonly DeclaredTaint[],

@@ -1,12 +1,12 @@
 import { policiesInForce } from '../../cluster/policies/policy-object.ts';
 import { groupsBy } from '../../collections/groups-by.ts';
-import { nodeDrift } from '../../judge/node-drift.ts';
+import { type Keeping, keepersOf, keepingOf, nodeDrift } from '../../judge/node-drift.ts';
 import { type Disagreement, disagreements, isContradiction, whyFirst } from '../../judge/policy/contradictions.ts';
 import { formatTaint, type Taint, taintIdentity, valuesOf } from '../../kubernetes/taint.ts';
 import type { CompiledTaintPolicy } from '../../policy/compiled-taint-policy.ts';
-import { isEnforced } from '../../policy/enforcement.ts';
 import type { Policy } from '../../policy/policy.ts';
 import { compilePolicies } from '../../policy/policy-set.ts';
+import { EVICTS, taintCommand } from '../../policy/reporting/taint-commands.ts';
 import { atMost } from '../../text/counts.ts';
 import { type Finding, finding, needs } from '../check.ts';
 import type { DoctorNode } from '../facts/doctor-node.ts';
@@ -27,7 +27,7 @@ function contradictions(policies: readonly Policy[], nodes: readonly DoctorNode[
   const selected = ({ selectsNode }: CompiledTaintPolicy) => nodes.filter(({ labels }) => selectsNode(labels));
   const results = [
     ...byPolicies(disagreements(taintPolicies, selected), taintPolicies).map(disagreementFinding),
-    ...checkProtected(taintPolicies, nodes),
+    ...checkKept(taintPolicies, nodes),
   ];
   if (results.length > 0) return results;
   return [finding('ok', `none among ${taintPolicies.length} TaintPolicies`)];
@@ -63,37 +63,64 @@ function nodesOf({ first, second, overlap: { nodes, within, isCertain } }: Disag
   return `each node of ${inner.policy.name} is one of ${outer.policy.name}`;
 }
 
-/** Finds taints that one policy requires, on nodes whose present taint of that key another policy protects. */
-function checkProtected(policies: readonly CompiledTaintPolicy[], nodes: readonly DoctorNode[]): Finding[] {
-  const held = nodes.flatMap((node) =>
-    nodeDrift(node, policies)
-      .missing.filter(({ blockedBy }) => blockedBy === 'OtherValuePresent')
-      .flatMap(({ policy, taint }) => {
-        const carried = carriedBy(node, taint);
-        const holder = carried && policies.find((other) => holds(other, node, carried) && other !== policy);
-        return carried && holder ? [{ node, policy, taint, carried, holder }] : [];
-      }),
+/** A required taint that a node carries with a value that another policy keeps. */
+interface KeptValue {
+  readonly node: DoctorNode;
+  readonly policy: CompiledTaintPolicy;
+  readonly taint: Taint;
+  readonly carried: Taint;
+  readonly keeper: CompiledTaintPolicy;
+  readonly keeping: Keeping;
+}
+
+/** Finds taints that one policy requires, on nodes whose present taint of that key another policy keeps. */
+function checkKept(policies: readonly CompiledTaintPolicy[], nodes: readonly DoctorNode[]): Finding[] {
+  const kept = nodes.flatMap((node) => keptOn(node, policies));
+  const groups = groupsBy(kept, ({ policy, keeper, keeping, carried }) =>
+    [policy.name, keeper.name, keeping, formatTaint(carried)].join(' '),
   );
-  const groups = groupsBy(held, ({ policy, holder, taint }) => `${policy.name} ${holder.name} ${taintIdentity(taint)}`);
-  return groups.map((group) => {
-    const [{ policy, taint, carried, holder }] = group;
-    const names = atMost(
-      MAX_NAMED,
-      group.map(({ node }) => node.name),
-    ).join(', ');
-    const evidence = `TaintPolicy ${policy.name} requires ${formatTaint(taint)}, and ${holder.name} protects ${formatTaint(carried)}, which these nodes carry: ${names}`;
-    return finding(
-      'problem',
-      evidence,
-      `exclude that taint, or those nodes, from TaintPolicy ${holder.name}: kubectl edit taintpolicy ${holder.name}`,
+  return groups.map(keptFinding);
+}
+
+function keptOn(node: DoctorNode, policies: readonly CompiledTaintPolicy[]): KeptValue[] {
+  const { missing } = nodeDrift(node, policies);
+  const blocked = missing.filter(({ blockedBy }) => blockedBy === 'OtherValuePresent');
+  return blocked.flatMap(({ policy, taint }) => {
+    const carried = carriedBy(node, taint);
+    if (!carried) return [];
+    const requiring = blocked.filter((one) => taintIdentity(one.taint) === taintIdentity(taint));
+    const keepers = keepersOf(
+      carried,
+      node,
+      policies,
+      requiring.map((one) => one.policy),
     );
+    const keeper = keepers.find(({ selectsNode }) => selectsNode(node.labels)) ?? keepers[0];
+    return keeper ? [{ node, policy, taint, carried, keeper, keeping: keepingOf(keeper, carried, node).keeping }] : [];
   });
 }
 
-function holds(policy: CompiledTaintPolicy, { labels }: DoctorNode, taint: Taint): boolean {
-  // A policy that requires the taint is reported as one of a pair.
-  const requires = policy.required.some((one) => taintIdentity(one.taint) === taintIdentity(taint));
-  return isEnforced(policy) && !requires && policy.selectsNode(labels) && policy.protectingRule(taint) !== undefined;
+function keptFinding(group: readonly [KeptValue, ...KeptValue[]]): Finding {
+  const [{ policy, taint, carried, keeper, keeping, node }] = group;
+  const names = atMost(
+    MAX_NAMED,
+    group.map((one) => one.node.name),
+  ).join(', ');
+  const required = `TaintPolicy ${policy.name} requires ${formatTaint(taint)}`;
+  if (keeping === 'Protects') {
+    return finding(
+      'problem',
+      `${required}, and ${keeper.name} protects ${formatTaint(carried)}, which these nodes carry: ${names}`,
+      `exclude that taint, or those nodes, from TaintPolicy ${keeper.name}: kubectl edit taintpolicy ${keeper.name}`,
+    );
+  }
+  const keeps = keeping === 'SetsOnOtherNodes' ? 'sets' : 'protects';
+  const evicts = taint.effect === 'NoExecute' ? `, which ${EVICTS}` : '';
+  return finding(
+    'problem',
+    `${required}, and these nodes carry ${formatTaint(carried)}, which ${keeper.name} ${keeps} on other nodes: ${names}`,
+    `correct the labels of these nodes, or set the required value on each${evicts}: ${taintCommand([node.name], [formatTaint(taint)], true)}`,
+  );
 }
 
 function carriedBy({ taints }: DoctorNode, { key, effect }: Taint): Taint | undefined {

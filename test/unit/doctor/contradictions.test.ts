@@ -111,6 +111,46 @@ describe('a taint that is there, and protected by another policy', () => {
     expect(checkContradictions(healthyFacts({ policies, nodes }))).toMatchObject([{ state: 'problem', evidence }]);
   });
 
+  describe('on other nodes', () => {
+    const inPool = (name: string, effect = 'NoSchedule') =>
+      node(name, { pool: 'a' }, [{ key: 'dedicated', value: 'b', effect }]);
+    const requiringInPool = (more: object = {}) => taintPolicy('p', { ...present('a', more), ...on({ pool: 'a' }) });
+    const elsewhere = (name: string, spec: object) => taintPolicy(name, { ...spec, ...on({ pool: 'b' }) });
+
+    it.each([
+      { how: 'sets', spec: present('b') },
+      { how: 'sets', spec: present('b', { ensure: 'AtRegistration' }) },
+      { how: 'protects', spec: { taints: [{ key: 'dedicated', value: 'b' }] } },
+    ])('is named if the other policy $how it there, with what to do', ({ how, spec }) => {
+      const policies = readingOf([requiringInPool(), elsewhere('q', spec)]);
+      const nodes = readingOf(['n1', 'n2', 'n3', 'n4'].map((name) => inPool(name)));
+      expect(checkContradictions(healthyFacts({ policies, nodes }))).toMatchObject([
+        {
+          state: 'problem',
+          evidence: `TaintPolicy p requires dedicated=a:NoSchedule, and these nodes carry dedicated=b:NoSchedule, which q ${how} on other nodes: n1, n2, and 2 more`,
+          remedy:
+            'correct the labels of these nodes, or set the required value on each: kubectl taint --overwrite node n1 dedicated=a:NoSchedule',
+        },
+      ]);
+    });
+
+    it('is named with the effect of the command, if it evicts pods', () => {
+      const effect = 'NoExecute';
+      const policies = readingOf([requiringInPool({ effect }), elsewhere('q', present('b', { effect }))]);
+      const nodes = readingOf([inPool('n1', effect)]);
+      expect(checkContradictions(healthyFacts({ policies, nodes }))).toMatchObject([
+        { remedy: expect.stringContaining('on each, which evicts the pods there that do not tolerate it: kubectl') },
+      ]);
+    });
+
+    it('counts only if no other policy protects it on the node itself', () => {
+      const policies = readingOf([requiringInPool(), elsewhere('o', present('b')), protecting({ value: 'b' })]);
+      expect(checkContradictions(healthyFacts({ policies, nodes: readingOf([inPool('n1')]) }))).toMatchObject([
+        { evidence: expect.stringContaining('and q protects dedicated=b:NoSchedule, which these nodes carry: n1') },
+      ]);
+    });
+  });
+
   it('does not count where the other policy means another value', () => {
     const policies = readingOf([requiring, protecting({ value: 'c' })]);
     expect(checkContradictions(healthyFacts({ policies, nodes: readingOf([carrying('n1')]) }))).toMatchObject([

@@ -322,6 +322,39 @@ describe('a taint that the node carries with another value', () => {
     });
   });
 
+  const ELSEWHERE = { nodeSelector: { matchLabels: { pool: 'elsewhere' } } };
+
+  it.each<{ why: string; b: TaintPolicySpec; how: string }>([
+    {
+      why: 'requires it',
+      b: rule('Restore', { ...PRESENT, value: 'other' }, ELSEWHERE),
+      how: 'b (Restore, spec.taints[0]) sets on other nodes',
+    },
+    {
+      why: 'sets it at registration',
+      b: rule('Restore', { ...GPU, value: 'other', ensure: 'AtRegistration' }, ELSEWHERE),
+      how: 'b (Restore, spec.taints[0]) sets on other nodes',
+    },
+    {
+      why: 'protects it',
+      b: rule('Deny', { key: 'gpu' }, ELSEWHERE),
+      how: 'b (Deny, spec.taints[0]) protects on other nodes',
+    },
+    {
+      why: 'requires any value',
+      b: rule('Restore', { key: 'gpu', effect: 'NoSchedule', ensure: 'Always' }, ELSEWHERE),
+      how: 'b (Restore, spec.taints[0]) protects on other nodes',
+    },
+  ])('names the policy that keeps it on other nodes, not the one that requires another value: $why', ({ b, how }) => {
+    const requiring = rule('Restore', PRESENT, { taints: [PRESENT, { key: 'gpu' }] });
+    expect(reasonFor(changed, { a: requiring, b })).toEqual([
+      `required by a (Restore, spec.taints[0]); the node carries gpu=other:NoSchedule, which ${how}`,
+    ]);
+    expect(reasonFor(changed, { a: requiring, b, c: rule('Restore', { key: 'gpu' }) })).toEqual([
+      `required by a (Restore, spec.taints[0]); the node carries gpu=other:NoSchedule, which ${how}, and c (Restore, spec.taints[0]) protects`,
+    ]);
+  });
+
   it('that two policies require differently: the policy that wins, and why', () => {
     const policies = {
       ml: rule('Restore', { ...PRESENT, value: 'ml' }),
