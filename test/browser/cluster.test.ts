@@ -36,7 +36,7 @@ describeWithControlPlane('the page of a real installation', {}, (cp) => {
         .getByRole('link', { name: /is missing on 1 node$/ })
         .waitFor({ state: 'detached', timeout: SEEN_WITHIN_MS });
       await page.getByRole('tab', { name: /^Nodes/ }).click();
-      await row.getByText('protected').waitFor({ timeout: SEEN_WITHIN_MS });
+      await row.getByText('audited').waitFor({ timeout: SEEN_WITHIN_MS });
       expect(faults).toEqual([]);
     });
 

@@ -221,11 +221,11 @@ describeWithChromium(`the page of a leader with ${NODES} nodes and ${DAEMON_SETS
     // The pool with the most problems first, then the largest.
     expect(await pools.locator('h3').allTextContents()).toEqual([
       'pool=gpu · 600 nodes, 598 protected, 1 conflict, 1 missing',
-      'pool=edge · 400 nodes, 398 protected, 2 missing',
-      'pool=storage · 500 nodes, 499 protected, 1 another value',
+      'pool=edge · 400 nodes, 398 audited, 2 missing',
+      'pool=storage · 500 nodes, 499 audited, 1 another value',
       'pool=control-plane · 3 nodes, 3 protected',
     ]);
-    await page.getByText('3,497 nodes without a protected taint').waitFor();
+    await page.getByText('3,497 nodes without a protected or audited taint').waitFor();
     for (const map of await pools.locator('svg').all()) {
       expect(await map.locator('path').count()).toBeLessThanOrEqual(5);
     }

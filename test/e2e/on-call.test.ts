@@ -648,7 +648,9 @@ describeWithControlPlane('the commands for those who are on call', {}, (cp) => {
     expect((await run(allow, { NODE: 'plain' }, [1])).stderr).toContain('--overwrite is false');
     expect(await inShell(`kubectl annotate node plain ${RELEASE}-`)).toMatchObject({ code: 0 });
     expect(await inShell('kubectl taint node plain example.com/a:NoSchedule')).toMatchObject({ code: 0 });
-    await run('kubectl taint node NODE KEY:EFFECT-', { NODE: 'plain', KEY: 'example.com/a', EFFECT: 'NoSchedule' });
+    const taint = { NODE: 'plain', KEY: 'example.com/a', EFFECT: 'NoSchedule' };
+    await run('kubectl taint nodes NODE KEY=VALUE:EFFECT --overwrite', { ...taint, VALUE: 'b' });
+    await run('kubectl taint node NODE KEY:EFFECT-', taint);
     expect(await taintsOf(cp(), 'plain')).not.toContain('example.com/a:NoSchedule');
   });
 

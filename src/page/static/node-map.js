@@ -54,7 +54,8 @@ export function nodeMap(target, onChoose) {
       const rows = map.rows.filter(isDrawn);
       pools = poolsOf(map, rows);
       const others = map.rows.length - rows.length + map.unselected;
-      byId('nodes-undrawn').textContent = others > 0 ? `${counted(others, 'node')} without a protected taint` : '';
+      byId('nodes-undrawn').textContent =
+        others > 0 ? `${counted(others, 'node')} without a protected or audited taint` : '';
       draw();
     },
   };

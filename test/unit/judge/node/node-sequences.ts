@@ -138,7 +138,6 @@ const edit: fc.Arbitrary<Edit> = fc.oneof(
   annotation.map((allowRemoval) =>
     named<Edit>(() => ({ allowRemoval, taints: [] }), `annotate ${allowRemoval}, and remove all taints`),
   ),
-  fc.constant(named<Edit>(({ taints: all }) => ({ allowRemoval: all.map(textOf).join() }), 'annotate all taints')),
   labels.map((next) => named<Edit>(() => ({ labels: next }), `label ${JSON.stringify(next)}`)),
   labels.map((next) =>
     named<Edit>(() => ({ labels: next, taints: [] }), `label ${JSON.stringify(next)}, and remove all taints`),
@@ -239,13 +238,7 @@ const actionOf = (
     { weight: 1, arbitrary: fc.record({ do: constant('delete'), node }) },
     { weight: 3, arbitrary: fc.record({ do: constant('reboot'), node, bootId: fc.constantFrom(...BOOTS) }) },
     { weight: 2, arbitrary: fc.record({ do: constant('ready'), node, isReady: fc.boolean() }) },
-    {
-      weight: 2,
-      arbitrary: fc.record({
-        do: constant('policies'),
-        policies: fc.oneof(taintPolicies, fc.constantFrom(DOMAIN, VALUES)),
-      }),
-    },
+    { weight: 1, arbitrary: fc.record({ do: constant('policies'), policies: taintPolicies }) },
     {
       weight: 3,
       arbitrary: fc.record({
@@ -272,11 +265,26 @@ const actionOf = (
     },
   );
 
+/** What a test must meet, and seldom comes by chance. */
+const RARE: fc.Arbitrary<Action> = fc.oneof(
+  fc.record({ do: constant('policies'), policies: fc.constantFrom(DOMAIN, VALUES) }),
+  fc.record({
+    do: constant('edit'),
+    node,
+    by: fc.constant(DEVELOPER),
+    edit: fc.constant(
+      named<Edit>(({ taints: all }) => ({ allowRemoval: all.map(textOf).join() }), 'annotate all taints'),
+    ),
+  }),
+);
+
 /** What happens, with policies of these rules. */
-function generatorsOf(rules: readonly TaintRule[], again: readonly TaintRule[]) {
+function generatorsOf(rules: readonly TaintRule[], again: readonly TaintRule[], weightOfRare = 0) {
   const taintPolicy = taintPolicyOf(rules, again);
   const taintPolicies = taintPoliciesOf(taintPolicy);
-  const action = actionOf(taintPolicy, taintPolicies);
+  const usual = actionOf(taintPolicy, taintPolicies);
+  const action =
+    weightOfRare === 0 ? usual : fc.oneof({ weight: 100, arbitrary: usual }, { weight: weightOfRare, arbitrary: RARE });
   const sequence: fc.Arbitrary<readonly Action[]> = fc.array(action, { minLength: 5, maxLength: 40, size: 'max' });
   return { taintPolicies, action, sequence };
 }
@@ -287,4 +295,5 @@ export const { taintPolicies, action, sequence } = generatorsOf(RULES, RULES_AGA
 export const withDeadlines = generatorsOf(
   [...RULES, { key: 'example.com/b', ...untilDeadline(60) }, { key: 'example.com/b', ...untilDeadline(500) }],
   [...RULES_AGAIN, { key: 'example.com/b', ...untilDeadline(300), afterReboot: 'SetAgain' }],
+  8,
 );
