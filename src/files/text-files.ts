@@ -2,6 +2,7 @@ import { createReadStream } from 'node:fs';
 import { readdir, readFile, stat } from 'node:fs/promises';
 import { join, resolve } from 'node:path';
 import { text } from 'node:stream/consumers';
+import { groupsBy } from '../collections/groups-by.ts';
 import { InputError } from './input-error.ts';
 
 /** The name of a file in errors: `-` is standard input. */
@@ -99,7 +100,7 @@ export async function listFiles(paths: readonly string[]): Promise<string[]> {
   );
   // All errors, because the order of failures is random.
   if (faults.length > 0) throw new InputError(faults.sort());
-  return [...Map.groupBy(lists.flat(), fileIdentity).values()].flatMap(([first]) => first ?? []);
+  return groupsBy(lists.flat(), fileIdentity).map(([first]) => first);
 }
 
 /** Equal for names of the same file, apart from links. */

@@ -1,6 +1,7 @@
 import { existsSync, readFileSync } from 'node:fs';
 import { homedir } from 'node:os';
 import { delimiter, dirname, join, resolve, sep } from 'node:path';
+import { groupsBy } from '../../collections/groups-by.ts';
 import { parseDocuments } from '../../files/documents.ts';
 import { InputError } from '../../files/input-error.ts';
 import { unreadable } from '../../files/text-files.ts';
@@ -124,7 +125,7 @@ function loadFiles(files: readonly string[], Config: typeof KubeConfig): KubeCon
 }
 
 function firstOfEachName<Named extends { readonly name: string }>(all: readonly Named[]): Named[] {
-  return [...Map.groupBy(all, ({ name }) => name).values()].flatMap(([first]) => first ?? []);
+  return groupsBy(all, ({ name }) => name).map(([first]) => first);
 }
 
 /** A file without content is one without entries. */
