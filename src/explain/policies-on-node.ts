@@ -145,11 +145,9 @@ export function policiesOnNode(
       ...carried,
       ...groups.map((group) => {
         const found = missingOnNode(group, valueByTaint);
-        const requiring = missing.filter(({ taint }) => taintIdentity(taint) === taintIdentity(found.taint));
-        const requiringPolicies = requiring.map(({ policy }) => policy);
         return {
           ...found,
-          ...keptValue(found.taint, node, policies, requiringPolicies),
+          ...keptValue(found.taint, node, policies, missing),
           ...contradictionOf(found.taint, contradictory),
         };
       }),
@@ -240,11 +238,11 @@ function keptValue(
   missed: Taint,
   node: NodeView,
   policies: readonly CompiledTaintPolicy[],
-  requiring: readonly CompiledTaintPolicy[],
+  missing: readonly MissingTaint[],
 ): Pick<TaintOnNode, 'kept'> {
   const taint = node.taints.find((one) => taintIdentity(one) === taintIdentity(missed));
   if (!taint) return {};
-  const by = keepersOf(taint, node, policies, requiring).map((policy): KeepingPolicy => {
+  const by = keepersOf(taint, node, policies, missing).map((policy): KeepingPolicy => {
     const { keeping, field } = keepingOf(policy, taint, node);
     return { policy: policy.name, mode: policy.mode, field, keeping };
   });

@@ -1,4 +1,4 @@
-import { type Taint, taintIdentity, valuesOf, withTaints } from '../kubernetes/taint.ts';
+import { sameTaint, type Taint, taintIdentity, valuesOf, withTaints } from '../kubernetes/taint.ts';
 import type { CompiledTaintPolicy } from '../policy/compiled-taint-policy.ts';
 import { isEnforced } from '../policy/enforcement.ts';
 import { keepsOff, parseAllowedRemovals } from './allow-removal.ts';
@@ -59,11 +59,8 @@ export function nodeDrift(
     if (enforcing.length === 0) return 'ModeDoesNotRestore';
     if (valuesRequiredOf(target) > 1) return 'ValuesDiffer';
     const present = valueByTaint.get(taintIdentity(target));
-    if (present !== undefined) {
-      const requiring = enforcing.map(({ policy }) => policy);
-      const keepers = keepersOf({ ...target, value: present }, node, policies, requiring);
-      if (keepers.length > 0) return 'OtherValuePresent';
-    }
+    if (present !== undefined && keepersOf({ ...target, value: present }, node, policies, group).length > 0)
+      return 'OtherValuePresent';
     if (isInConflict(target)) return 'Conflict';
     return target.effect === 'NoExecute' ? 'WouldEvictPods' : undefined;
   }
@@ -82,18 +79,19 @@ export function nodeDrift(
  * `nodes/status` may change labels but no taints, and must not have the leader give a node of one pool the taint of another.
  *
  * @param carried with the value that the node carries
- * @param requiring those that require another value
+ * @param missing the missing taints of the node: a policy that requires another value of this one does not keep it
  */
 export function keepersOf(
   carried: Taint,
   { labels }: Pick<NodeView, 'labels'>,
   policies: readonly CompiledTaintPolicy[],
-  requiring: readonly CompiledTaintPolicy[],
+  missing: readonly Pick<MissingTaint, 'policy' | 'taint'>[],
 ): CompiledTaintPolicy[] {
+  const requiring = new Set(missing.filter(({ taint }) => sameTaint(taint, carried)).map(({ policy }) => policy));
   return policies.filter(
     (policy) =>
       isEnforced(policy) &&
-      !requiring.includes(policy) &&
+      !requiring.has(policy) &&
       (policy.protectingRule(carried) !== undefined ||
         (policy.startup.some((one) => isDeclaredTaint(carried, one)) && !policy.selectsNode(labels))),
   );

@@ -88,13 +88,7 @@ function keptOn(node: DoctorNode, policies: readonly CompiledTaintPolicy[]): Kep
   return blocked.flatMap(({ policy, taint }) => {
     const carried = carriedBy(node, taint);
     if (!carried) return [];
-    const requiring = blocked.filter((one) => taintIdentity(one.taint) === taintIdentity(taint));
-    const keepers = keepersOf(
-      carried,
-      node,
-      policies,
-      requiring.map((one) => one.policy),
-    );
+    const keepers = keepersOf(carried, node, policies, missing);
     const keeper = keepers.find(({ selectsNode }) => selectsNode(node.labels)) ?? keepers[0];
     return keeper ? [{ node, policy, taint, carried, keeper, keeping: keepingOf(keeper, carried, node).keeping }] : [];
   });
